@@ -1,0 +1,1 @@
+//! Bytes to Arrow: the JSON decoder.

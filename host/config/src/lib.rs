@@ -1,0 +1,1 @@
+//! Configuration: YAML text to Document to Spec.

@@ -1,0 +1,1 @@
+//! Runs pipelines over the ports of the core.

@@ -1,0 +1,1 @@
+//! Kafka: the only crate that knows rdkafka.

@@ -1,0 +1,1 @@
+//! The binary sluicebox: command line, HTTP, composition root.

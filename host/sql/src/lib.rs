@@ -1,0 +1,1 @@
+//! SQL steps and queries: the only crate that knows DataFusion.

@@ -1,0 +1,1 @@
+//! Components: the only crate that knows wasmtime.

@@ -1,0 +1,1 @@
+//! What the scenarios share: a child process, a broker, counted input.
