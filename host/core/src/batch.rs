@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, BooleanArray, RecordBatch, UInt32Array};
+use arrow_array::{Array as _, BooleanArray, RecordBatch, UInt32Array};
 use arrow_schema::ArrowError;
 
 use crate::record::Records;
@@ -110,7 +110,7 @@ impl Batch {
 mod tests {
     use super::*;
     use crate::reject::{Code, RowError};
-    use arrow_array::{ArrayRef, Int64Array};
+    use arrow_array::{Array, ArrayRef, Int64Array};
 
     fn batch(rows: Rows, values: Vec<i64>) -> Batch {
         let column: ArrayRef = Arc::new(Int64Array::from(values));
