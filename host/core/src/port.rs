@@ -8,6 +8,7 @@ use arrow_schema::SchemaRef;
 use crate::audit::AuditDelta;
 use crate::batch::Batch;
 use crate::budget::Budget;
+use crate::column::Column;
 use crate::commit::{Delta, Segment};
 use crate::error::{Error, Result};
 use crate::name::{ComponentName, PipelineName, TableName, TenantName};
@@ -129,6 +130,15 @@ pub trait Decoder: Send {
     fn decode(&mut self, records: &Arc<Records>, closed_at: i64, rejects: &mut Rejects) -> Result<Batch>;
 }
 
+/// Makes decoders: the codec adapter.
+pub trait Decoders: Send + Sync {
+    /// A decoder of JSON for the declared columns; `build` says, per column, whether something reads it.
+    ///
+    /// # Errors
+    /// A format or default that can never work; the message names the column.
+    fn json(&self, columns: &[Column], build: &[bool]) -> Result<Box<dyn Decoder>>;
+}
+
 /// Batch in, batch and rejects out. Row-local: any split of the input gives the same rows.
 pub trait Step: Send {
     /// For messages: `filter`, `sql step 2`, the component's name.
@@ -151,6 +161,11 @@ pub trait Step: Send {
 pub trait Validator: Send {
     /// The component.
     fn name(&self) -> &ComponentName;
+
+    /// Columns (indexes into the schema given at opening) that it needs; `None` asks for all.
+    fn reads(&self) -> Option<Vec<usize>> {
+        None
+    }
 
     /// Checks a batch of which it needs the columns given at opening.
     ///
