@@ -283,7 +283,8 @@ pub trait Store: Snapshots {
     /// Another pipeline writes the table, or the schema differs from the stored one in any other way; the message names both.
     fn table(&self, table: &TableName, schema: &SchemaRef, owner: &PipelineName, retention: Retention) -> Result<Box<dyn Sink>>;
 
-    /// Decides: all deltas in one transaction, durable when this returns (invariants 1 and 2).
+    /// Decides: all deltas in one transaction, durable when this returns (invariants 1 and 2). A gap among the audit's events moves
+    /// its position ([`Positions::pass`]) before the advances are applied.
     ///
     /// # Errors
     /// Nothing was changed. [`crate::Domain::State`] with back-off when the disk is full or failing.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::start::Gap;
+
 /// Identity of a Kafka cluster, as the cluster itself reports it.
 pub type ClusterId = Arc<str>;
 
@@ -109,6 +111,13 @@ impl Positions {
         Err(Refused { partition, stored, from, to, harm })
     }
 
+    /// Passes over records that are gone: the position moves from `gap.wanted` to `gap.taken`. A gap found twice changes nothing.
+    pub fn pass(&mut self, partition: &PartitionId, gap: Gap) {
+        if self.get(partition).is_none_or(|stored| stored == gap.wanted) {
+            self.set(partition.clone(), gap.taken);
+        }
+    }
+
     /// All positions, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&PartitionId, i64)> {
         self.0.iter().map(|(p, o)| (p, *o))
@@ -147,6 +156,15 @@ pub(crate) mod tests {
         assert_eq!(positions.apply(&advance(10, 11)).map_err(|r| r.harm), Err("lose"));
         assert_eq!(positions.apply(&advance(8, 11)).map_err(|r| r.harm), Err("repeat"));
         assert_eq!(positions.get(&partition("t", 0)), Some(9));
+    }
+
+    #[test]
+    fn a_gap_is_passed_once() {
+        let mut positions: Positions = [(partition("t", 0), 9)].into_iter().collect();
+        positions.pass(&partition("t", 0), Gap { wanted: 9, taken: 30 });
+        positions.pass(&partition("t", 0), Gap { wanted: 9, taken: 40 });
+        assert_eq!(positions.get(&partition("t", 0)), Some(30));
+        assert_eq!(positions.apply(&advance(30, 31)), Ok(()));
     }
 
     #[test]
