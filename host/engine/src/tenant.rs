@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::committer::Committer;
 use crate::pipeline::{Command, Finish, Pipeline, PipelineHandle};
 use crate::route::RoutePorts;
-use crate::status::Report;
+use crate::status::{PipelineStatus, Report};
 
 /// What pipelines run on.
 #[derive(Clone)]
@@ -57,8 +57,12 @@ impl Tenant {
         &self.name
     }
 
-    /// What its pipelines are doing.
-    pub fn reports(&self) -> Vec<Report> {
+    /// What its pipelines are doing, also after they were stopped.
+    pub fn statuses(&self) -> Vec<Arc<PipelineStatus>> {
+        self.pipelines.iter().map(|pipeline| pipeline.status.clone()).collect()
+    }
+
+    fn reports(&self) -> Vec<Report> {
         self.pipelines.iter().map(|pipeline| pipeline.status.report()).collect()
     }
 
