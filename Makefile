@@ -1,0 +1,43 @@
+# The commands of this repository. Each does its own set-up and says so in a line.
+# One profile, one set of features and one target folder for all of them, so that dependencies are compiled once.
+
+CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/sluicebox
+export CARGO_TARGET_DIR ?= $(CACHE)/target
+export SLUICEBOX_CACHE ?= $(CACHE)
+CARGO ?= cargo
+
+.PHONY: demo test bench lint deny setup setup-test components dist
+
+## A topic of 200,000 orders becomes a table, before your eyes.
+demo: setup components
+	@$(CARGO) run --release --quiet -p sluicebox-tests --bin demo
+
+## Everything that must hold. CI runs this.
+test: setup-test components lint deny
+	$(CARGO) test --release --workspace
+
+## Speed, from counted ground truth; also written as bench.json in the target folder.
+bench: setup-test components
+	@$(CARGO) run --release --quiet -p sluicebox-tests --bin bench
+
+## Form and lints.
+lint: setup
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
+
+## Licences, bans and sources of dependencies; advisories where their database is at hand.
+deny:
+	@scripts/deny.sh
+
+setup:
+	@scripts/setup.sh build
+
+setup-test:
+	@scripts/setup.sh test
+
+components: setup
+	@scripts/components.sh "$(CARGO_TARGET_DIR)/components"
+
+## A binary to publish, with link-time optimisation.
+dist: setup
+	$(CARGO) build --profile dist -p sluicebox-server
