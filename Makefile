@@ -10,7 +10,7 @@ CARGO ?= cargo
 
 ## A topic of 200,000 orders becomes a table, before your eyes.
 demo: setup components
-	@$(CARGO) run --release --quiet -p sluicebox-tests --bin demo
+	@$(CARGO) run --release --quiet -p sluicebox-tests --example demo
 
 ## Everything that must hold. CI runs this.
 test: setup-test components lint deny
@@ -18,7 +18,7 @@ test: setup-test components lint deny
 
 ## Speed, from counted ground truth; also written as bench.json in the target folder.
 bench: setup-test components
-	@$(CARGO) run --release --quiet -p sluicebox-tests --bin bench
+	@$(CARGO) run --release --quiet -p sluicebox-tests --example bench
 
 ## Form and lints.
 lint: setup
@@ -37,6 +37,8 @@ setup-test:
 
 components: setup
 	@scripts/components.sh "$(CARGO_TARGET_DIR)/components"
+	@mkdir -p examples/orders/components
+	@cp "$(CARGO_TARGET_DIR)/components/luhn.wasm" "$(CARGO_TARGET_DIR)/components/mask.wasm" examples/orders/components/
 
 ## A binary to publish, with link-time optimisation.
 dist: setup

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use sluicebox_config::spec::{Spec, TenantSpec};
+use sluicebox_config::spec::{SourceSpec, Spec, TenantSpec};
 use sluicebox_core::name::{PipelineName, TenantName};
 use sluicebox_core::port::Store;
 use sluicebox_engine::pipeline::{Command, Finish};
@@ -169,15 +169,17 @@ pub fn embed_broker(spec: &mut Spec) -> Result<Option<EmbeddedBroker>> {
     for topic in sources().filter(|source| source.embedded).flat_map(|source| &source.topics) {
         broker.create_topic(topic, 1)?;
     }
-    connect(spec, &broker.bootstrap_servers(), |source| source.embedded);
+    connect(spec, &broker, |source| source.embedded);
     Ok(Some(broker))
 }
 
-/// Points sources at a broker.
-pub fn connect(spec: &mut Spec, bootstrap_servers: &str, which: impl Fn(&sluicebox_config::spec::SourceSpec) -> bool) {
+/// Points sources at a broker inside the process.
+pub fn connect(spec: &mut Spec, broker: &EmbeddedBroker, which: impl Fn(&SourceSpec) -> bool) {
     let pipelines = spec.tenants.iter_mut().flat_map(|tenant| &mut tenant.pipelines);
     for source in pipelines.map(|pipeline| &mut pipeline.source).filter(|source| which(source)) {
-        source.properties.retain(|(name, _)| name != "bootstrap.servers");
-        source.properties.push(("bootstrap.servers".into(), sluicebox_core::secret::Secret::new(bootstrap_servers)));
+        for (name, value) in broker.properties() {
+            source.properties.retain(|(own, _)| *own != name);
+            source.properties.push((name, value));
+        }
     }
 }

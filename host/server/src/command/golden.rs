@@ -73,7 +73,7 @@ pub fn run(folder: &Path, mode: Mode, bless: bool) -> Result<()> {
     spec.data = data.path().to_owned();
     let broker = EmbeddedBroker::start()?;
     input::fill(&broker, folder, &spec)?;
-    connect(&mut spec, &broker.bootstrap_servers(), |_| true);
+    connect(&mut spec, &broker, |_| true);
     for pipeline in spec.tenants.iter_mut().flat_map(|tenant| &mut tenant.pipelines) {
         pipeline.trigger = Trigger::Once;
         if mode == Mode::Interrupted {

@@ -21,30 +21,32 @@ struct Written {
     value_hex: Option<String>,
     headers: Vec<(String, Option<String>)>,
     timestamp: Option<i64>,
-    partition: i32,
+    partition: usize,
 }
 
 /// Makes the topics of all pipelines and fills those that have input.
 pub(super) fn fill(broker: &EmbeddedBroker, folder: &Path, spec: &Spec) -> Result<()> {
-    let mut inputs: BTreeMap<String, Vec<Message>> = BTreeMap::new();
+    let mut inputs: BTreeMap<String, Vec<(usize, Message)>> = BTreeMap::new();
     for topic in spec.tenants.iter().flat_map(|t| &t.pipelines).flat_map(|p| &p.source.topics) {
-        let messages = read(&folder.join("input"), topic)?;
-        inputs.insert(topic.clone(), messages);
+        inputs.insert(topic.clone(), read(&folder.join("input"), topic)?);
     }
     for (topic, messages) in inputs {
-        let partitions = messages.iter().filter_map(|message| message.partition).max().unwrap_or(0) + 1;
+        let partitions = messages.iter().map(|(partition, _)| partition + 1).max().unwrap_or(1);
         broker.create_topic(&topic, partitions)?;
-        broker.produce(&topic, messages)?;
+        for partition in 0..partitions {
+            let own: Vec<Message> = messages.iter().filter(|(p, _)| *p == partition).map(|(_, message)| message.clone()).collect();
+            broker.produce(&topic, partition, &own)?;
+        }
     }
     Ok(())
 }
 
-fn read(folder: &Path, topic: &str) -> Result<Vec<Message>> {
+fn read(folder: &Path, topic: &str) -> Result<Vec<(usize, Message)>> {
     let lines = folder.join(format!("{topic}.jsonl"));
     if lines.is_file() {
         let bytes = std::fs::read(&lines).with_context(|| lines.display().to_string())?;
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
-        let message = |line: &[u8]| Message { value: Some(line.to_vec()), partition: Some(0), ..Message::default() };
+        let message = |line: &[u8]| (0, Message::of(line));
         return Ok(if bytes.is_empty() { Vec::new() } else { bytes.split(|byte| *byte == b'\n').map(message).collect() });
     }
     let records = folder.join(format!("{topic}.records.json"));
@@ -56,14 +58,14 @@ fn read(folder: &Path, topic: &str) -> Result<Vec<Message>> {
     written.into_iter().map(message).collect::<Result<_>>().with_context(|| records.display().to_string())
 }
 
-fn message(written: Written) -> Result<Message> {
-    Ok(Message {
+fn message(written: Written) -> Result<(usize, Message)> {
+    let message = Message {
         key: bytes(written.key, written.key_hex)?,
         value: bytes(written.value, written.value_hex)?,
         headers: written.headers.into_iter().map(|(name, value)| (name, value.map(String::into_bytes))).collect(),
         timestamp: written.timestamp,
-        partition: Some(written.partition),
-    })
+    };
+    Ok((written.partition, message))
 }
 
 fn bytes(text: Option<String>, hex: Option<String>) -> Result<Option<Vec<u8>>> {
