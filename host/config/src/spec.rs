@@ -39,8 +39,8 @@ pub struct ComponentSpec {
     pub memory: usize,
     /// CPU time a batch; default 200 ms.
     pub cpu_per_batch: Duration,
-    /// `settings`, as JSON text: what the component is opened with.
-    pub settings: String,
+    /// `settings`, as JSON text: what the component is opened with. Secret, since values in it may be.
+    pub settings: Secret,
 }
 
 /// One pipeline.

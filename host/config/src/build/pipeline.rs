@@ -1,0 +1,176 @@
+//! One pipeline.
+
+use std::time::Duration;
+
+use sluicebox_core::column::{Column, Privacy};
+use sluicebox_core::name::{PipelineName, TableName};
+use sluicebox_core::port::{BatchLimits, Retention};
+
+use super::{Context, column, names, source};
+use crate::document::{Named, Object};
+use crate::error::{Mark, Problems};
+use crate::spec::{CommitSpec, PipelineSpec, RawRejects, RejectsSpec, SinkSpec, StepSpec, Target, Trigger};
+
+const ROWS_DEFAULT: u64 = 10_000;
+const BATCH_BYTES_DEFAULT: u64 = 8 << 20;
+const BATCH_TIME_DEFAULT: Duration = Duration::from_secs(1);
+const COMMIT_BYTES_DEFAULT: u64 = 16 << 20;
+const MEMORY_DEFAULT: u64 = 64 << 20;
+
+/// A pipeline and the places that rules between pipelines point at.
+pub(super) struct Built<'d> {
+    pub(super) spec: PipelineSpec,
+    pub(super) object: &'d Object,
+    pub(super) mark: Mark,
+    pub(super) tables: Vec<(TableName, Mark)>,
+}
+
+/// Builds what can be built, so that all errors are found; the caller drops a pipeline that has some.
+pub(super) fn build<'d>(entry: &Named, object: &'d Object, context: &Context<'_>, problems: &mut Problems) -> Option<Built<'d>> {
+    let source = source::build(&entry.name, object, context, problems);
+    let columns = columns(object, context, problems);
+    let key_privacy = object.object("key").map_or(Privacy::None, |key| column::rule(key, problems));
+    let steps = object.objects("steps").filter_map(|step| self::step(step, context, problems)).collect();
+    let (sinks, tables) = sinks(object, problems);
+    let rejects = rejects(object, &columns, &key_privacy, problems);
+    let batch = batch(object);
+    let memory = memory(object, &batch, problems);
+    let commit = object.object("commit");
+    let spec = PipelineSpec {
+        name: PipelineName::new(&entry.name),
+        source: source?,
+        columns,
+        key_privacy,
+        filter: object.text("filter").map(|text| text.text.clone()),
+        steps,
+        sinks,
+        rejects,
+        batch,
+        commit: CommitSpec {
+            time: commit.and_then(|commit| commit.duration("time")).unwrap_or(Duration::ZERO),
+            bytes: to_usize(commit.and_then(|commit| commit.number("bytes")).unwrap_or(COMMIT_BYTES_DEFAULT)),
+        },
+        trigger: trigger(object),
+        memory,
+    };
+    Some(Built { spec, object, mark: entry.mark, tables })
+}
+
+fn columns(object: &Object, context: &Context<'_>, problems: &mut Problems) -> Vec<Column> {
+    if !object.has("columns") {
+        let message = "pipeline without `columns`; inference is not in this version: declare them, such as `columns: [{ name: id, type: long }]`";
+        problems.error(object.mark, message);
+        return Vec::new();
+    }
+    let columns = column::build(object.objects("columns"), false, context, problems);
+    if columns.is_empty() && object.list("columns").is_empty() {
+        problems.error(object.key_mark("columns"), "`columns` is empty; expected at least one column");
+    }
+    columns
+}
+
+fn step(object: &Object, context: &Context<'_>, problems: &mut Problems) -> Option<StepSpec> {
+    match (object.has("sql"), object.has("component")) {
+        (true, false) => {
+            let sql = object.text("sql")?;
+            if sql.text.trim().is_empty() {
+                problems.error(sql.mark, "the SQL of a step is empty; expected `SELECT … FROM message`");
+            }
+            Some(StepSpec::Sql(sql.text.clone()))
+        }
+        (false, true) => column::component(object.text("component")?, context, problems).map(StepSpec::Component),
+        (true, true) => {
+            problems.error(object.mark, "a step with both `sql` and `component`; write two steps");
+            None
+        }
+        (false, false) => {
+            problems.error(object.mark, "a step without `sql` and `component`; expected one of them");
+            None
+        }
+    }
+}
+
+fn sinks(object: &Object, problems: &mut Problems) -> (Vec<SinkSpec>, Vec<(TableName, Mark)>) {
+    let (mut sinks, mut tables): (Vec<SinkSpec>, Vec<(TableName, Mark)>) = (Vec::new(), Vec::new());
+    if object.has("to") && object.list("to").is_empty() {
+        problems.error(object.key_mark("to"), "`to` has no sink; expected at least one, such as `to: [{ table: orders }]`");
+    }
+    for sink in object.objects("to") {
+        let Some(text) = sink.text("table") else {
+            if !sink.has("table") {
+                problems.error(sink.mark, "a sink without `table`; expected `table: NAME` (other sinks are not in this version)");
+            }
+            continue;
+        };
+        let Some(table) = names::table(text, problems) else { continue };
+        if let Some((_, first)) = tables.iter().find(|(other, _)| same_table(other, &table)) {
+            let message =
+                format!("table `{table}` is a sink twice, line {} is the first; keep one, with a wider `where`", first.line);
+            problems.error(text.mark, message);
+        }
+        tables.push((table.clone(), text.mark));
+        let filter = sink.text("where").map(|text| text.text.clone());
+        sinks.push(SinkSpec { filter, target: Target::Table { table, retention: retention(sink) } });
+    }
+    (sinks, tables)
+}
+
+/// Names that differ in case only would be the same to a query.
+pub(super) fn same_table(a: &TableName, b: &TableName) -> bool {
+    a.schema.eq_ignore_ascii_case(&b.schema) && a.table.eq_ignore_ascii_case(&b.table)
+}
+
+pub(super) fn retention(object: &Object) -> Retention {
+    let retention = object.object("retention");
+    Retention { age: retention.and_then(|kept| kept.duration("age")), bytes: retention.and_then(|kept| kept.number("bytes")) }
+}
+
+fn rejects(object: &Object, columns: &[Column], key_privacy: &Privacy, problems: &mut Problems) -> RejectsSpec {
+    let protects = key_privacy.protects() || columns.iter().any(Column::protects);
+    let Some(rejects) = object.object("rejects") else {
+        return RejectsSpec { raw: if protects { RawRejects::Omit } else { RawRejects::Plain }, retention: Retention::default() };
+    };
+    if protects && rejects.choice("raw") == Some("plain") {
+        let message = "`raw: plain` beside a privacy rule would write what it protects; write `raw: omit`, or leave it out";
+        problems.error(rejects.value_mark("raw"), message);
+    }
+    let raw = match rejects.choice("raw") {
+        Some("plain") => RawRejects::Plain,
+        Some(_) => RawRejects::Omit,
+        None if protects => RawRejects::Omit,
+        None => RawRejects::Plain,
+    };
+    RejectsSpec { raw, retention: retention(rejects) }
+}
+
+fn batch(object: &Object) -> BatchLimits {
+    let batch = object.object("batch");
+    BatchLimits {
+        rows: to_usize(batch.and_then(|batch| batch.number("rows")).unwrap_or(ROWS_DEFAULT)),
+        bytes: to_usize(batch.and_then(|batch| batch.number("bytes")).unwrap_or(BATCH_BYTES_DEFAULT)),
+        time: batch.and_then(|batch| batch.duration("time")).unwrap_or(BATCH_TIME_DEFAULT),
+    }
+}
+
+fn memory(object: &Object, batch: &BatchLimits, problems: &mut Problems) -> usize {
+    let memory = to_usize(object.number("memory").unwrap_or(MEMORY_DEFAULT));
+    if memory < batch.bytes {
+        let place = if object.has("memory") { "memory" } else { "batch" };
+        problems.error(object.key_mark(place), "`memory` (default 64MiB) is less than `batch.bytes` (default 8MiB): a batch would never be full; expected at least as much");
+    }
+    memory
+}
+
+fn trigger(object: &Object) -> Trigger {
+    let interval = object.object("trigger").and_then(|trigger| trigger.duration("processing_time"));
+    match (object.choice("trigger"), interval) {
+        (Some("once"), _) => Trigger::Once,
+        (_, Some(interval)) => Trigger::ProcessingTime(interval),
+        _ => Trigger::Continuous,
+    }
+}
+
+/// Bounds of the tables keep every number far below 64 bits.
+fn to_usize(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
