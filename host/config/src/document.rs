@@ -26,7 +26,8 @@ pub(crate) enum Value {
     /// An integer, or bytes.
     Number(u64),
     Duration(Duration),
-    List(Vec<Value>),
+    /// A wrong item is None.
+    List(Vec<Option<Value>>),
     Object(Object),
     Named(Vec<Named>),
     Properties(Vec<Property>),
@@ -137,7 +138,7 @@ impl Object {
 
     /// The mappings of a list.
     pub(crate) fn objects(&self, name: &str) -> impl Iterator<Item = &Object> {
-        self.list(name).iter().filter_map(|value| match value {
+        self.list(name).iter().flatten().filter_map(|value| match value {
             Value::Object(object) => Some(object),
             _ => None,
         })
@@ -145,13 +146,18 @@ impl Object {
 
     /// The texts of a list.
     pub(crate) fn texts(&self, name: &str) -> impl Iterator<Item = &Text> {
-        self.list(name).iter().filter_map(|value| match value {
+        self.list(name).iter().flatten().filter_map(|value| match value {
             Value::Text(text) => Some(text),
             _ => None,
         })
     }
 
-    pub(crate) fn list(&self, name: &str) -> &[Value] {
+    /// Whether it is a list without items.
+    pub(crate) fn is_empty_list(&self, name: &str) -> bool {
+        matches!(self.value(name), Some(Value::List(items)) if items.is_empty())
+    }
+
+    fn list(&self, name: &str) -> &[Option<Value>] {
         match self.value(name) {
             Some(Value::List(items)) => items,
             _ => &[],

@@ -81,7 +81,7 @@ mod tests {
         let pipeline = &schema["properties"]["pipelines"]["additionalProperties"];
         assert_eq!(pipeline["required"], json!(["from", "to"]));
         assert_eq!(pipeline["properties"]["columns"]["items"], json!({ "$ref": "#/$defs/column" }));
-        assert_eq!(pipeline["properties"]["delivery"], json!({ "enum": ["exactly_once"] }));
+        assert_eq!(pipeline["properties"]["delivery"]["enum"], json!(["exactly_once"]));
         assert_eq!(pipeline["properties"]["batch"]["properties"]["rows"]["maximum"], json!(1_000_000));
         assert_eq!(schema["$defs"]["column"]["properties"]["attributes"]["type"], json!("array"));
         assert_eq!(schema["additionalProperties"], json!(false));

@@ -14,6 +14,10 @@ const fn with(name: &'static str, status: Status) -> Key {
     Key { name, also: None, shape: &Shape::Any, required: false, status, doc: "" }
 }
 
+const fn only(name: &'static str, default: &'static str, doc: &'static str) -> Key {
+    Key { name, also: None, shape: &Shape::Any, required: false, status: Status::Only(default), doc }
+}
+
 const fn later(name: &'static str) -> Key {
     with(name, Status::Later)
 }
@@ -170,8 +174,8 @@ pub(crate) static PIPELINE: Table = Table {
         ),
         key("group", &Shape::Text("the name of a consumer group"), "Consumer group. Default `sluicebox.TENANT.PIPELINE`."),
         key("memory", &MEMORY, "Bound on bytes that are read and not yet committed. Default 64MiB."),
-        with("delivery", Status::Only("exactly_once")),
-        with("hosts", Status::Only("one")),
+        only("delivery", "exactly_once", "Rows, rejects and positions commit together; the one way of this version."),
+        only("hosts", "one", "One host runs the pipeline; the one way of this version."),
         later("acceleration"),
         later("retention"),
         later("expectations"),

@@ -10,7 +10,9 @@ pub(crate) fn nearest<'a>(written: &str, candidates: impl IntoIterator<Item = &'
     let likeness = |candidate: &str| {
         let candidate = plain(candidate);
         let edits = strsim::normalized_damerau_levenshtein(&wanted, &candidate);
-        edits.max(strsim::jaro_winkler(&wanted, &candidate) - 0.1)
+        // In a short name one wrong letter is a large part.
+        let one_letter = wanted.len() >= 3 && strsim::damerau_levenshtein(&wanted, &candidate) == 1;
+        edits.max(if one_letter { ALIKE_MIN } else { 0.0 }).max(strsim::jaro_winkler(&wanted, &candidate) - 0.1)
     };
     let best = candidates.into_iter().map(|candidate| (likeness(candidate), candidate)).max_by(|a, b| a.0.total_cmp(&b.0));
     best.filter(|(likeness, _)| *likeness >= ALIKE_MIN).map(|(_, candidate)| candidate)

@@ -165,8 +165,9 @@ impl<'a> Translator<'a> {
                 self.classes -= 1;
                 self.out.push(']');
             }
-            // Operators of the other dialect, text in Java.
-            '-' if self.rest.peek() == Some(&'-') || self.out.ends_with('-') => self.out.push_str(r"\-"),
+            // `--` is an operator of the other dialect. In Java the first is the sign of a range, or text at the start.
+            '-' if self.rest.peek() == Some(&'-') && self.at_class_start() => self.out.push_str(r"\-"),
+            '-' if self.rest.next_if_eq(&'-').is_some() => self.out.push_str(r"-\-"),
             '~' | ':' | '#' => {
                 self.out.push('\\');
                 self.out.push(c);
@@ -174,6 +175,11 @@ impl<'a> Translator<'a> {
             _ => self.out.push(c),
         }
         self.after_quantifier = false;
+    }
+
+    fn at_class_start(&self) -> bool {
+        let before = self.out.strip_suffix('^').unwrap_or(&self.out);
+        before.ends_with('[') && !before.ends_with(r"\[")
     }
 
     fn class(&mut self, negated: bool, members: &str) {
@@ -349,6 +355,7 @@ mod tests {
     #[test]
     fn what_means_something_else_in_the_other_dialect_keeps_javas_meaning() {
         check(r"[+--]", &["+", ",", "-"], &["a"]);
+        check(r"[--/]", &["-", ".", "/"], &["+"]);
         check(r"[[:alpha]]", &[":", "a", "p"], &["b"]);
         check(r"[a-z&&[^b]]", &["a"], &["b"]);
         check(r"\Qa.b\E+", &["a.b", "a.bb"], &["axb"]);

@@ -33,6 +33,11 @@ const LATER: [&str; 8] = ["approxlong20", "approxlong", "approxdouble", "randomd
 
 const KEYED: &str = "hmac_sha256";
 
+/// Whether it is a keyed rule, none of whose errors quotes its text.
+pub(crate) fn is_keyed(text: &str) -> bool {
+    text.trim().split_once('(').is_some_and(|(name, _)| name.trim().eq_ignore_ascii_case(KEYED))
+}
+
 /// Reads a rule. The error does not quote the text of a keyed one.
 pub(crate) fn parse(text: &str) -> Result<Privacy, String> {
     let text = text.trim();

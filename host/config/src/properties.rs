@@ -31,7 +31,7 @@ const OURS: [(&str, &str); 9] = [
 ];
 
 /// Names of Java, Spark and others in lower case, and what to write.
-const FOREIGN: [(&str, &str); 35] = [
+const FOREIGN: [(&str, &str); 34] = [
     ("max.poll.records", "write `batch: { rows: N }` in the pipeline"),
     ("key.deserializer", "leave it out: keys are bytes"),
     ("value.deserializer", "write `format` in the pipeline"),
@@ -48,7 +48,6 @@ const FOREIGN: [(&str, &str); 35] = [
     ("ssl.keystore.key", "write `ssl.key.pem`"),
     ("fetch.max.wait.ms", "write `fetch.wait.max.ms`"),
     ("default.api.timeout.ms", "write `socket.timeout.ms`"),
-    ("request.timeout.ms", "write `socket.timeout.ms`"),
     ("receive.buffer.bytes", "write `socket.receive.buffer.bytes`"),
     ("send.buffer.bytes", "write `socket.send.buffer.bytes`"),
     ("startingoffsets", "write `start` in the pipeline"),

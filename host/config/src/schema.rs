@@ -102,11 +102,11 @@ impl Table {
         self.keys.iter().find(|key| key.name == name || key.also == Some(name))
     }
 
-    /// `outer.inner` when the name is a key one level further down.
-    pub(crate) fn deeper(&self, name: &str) -> Option<String> {
+    /// The key under whose value the name is a key.
+    pub(crate) fn deeper(&self, name: &str) -> Option<&'static str> {
         self.keys.iter().find_map(|key| {
             let (Shape::Object(table) | Shape::Either(_, Shape::Object(table))) = key.shape else { return None };
-            table.written().find(|inner| *inner == name).map(|inner| format!("{}.{inner}", key.name))
+            table.written().any(|inner| inner == name).then_some(key.name)
         })
     }
 }
@@ -126,8 +126,9 @@ impl Shape {
             Shape::Duration { .. } => "a duration such as 100ms, 10s, 5m, 7d".to_owned(),
             Shape::List(item) => format!("a list, each item {}", item.expected()),
             Shape::Object(table) => {
-                format!("a mapping with keys of {}: {}", table.name, table.written().collect::<Vec<_>>().join(", "))
+                format!("a mapping: a {} with some of {}", table.name, table.written().collect::<Vec<_>>().join(", "))
             }
+
             Shape::Named(item) => format!("a mapping from names, each to {}", item.expected()),
             Shape::Either(scalar, other) => format!("{}, or {}", scalar.expected(), other.expected()),
             Shape::Properties => "a mapping of client properties".to_owned(),

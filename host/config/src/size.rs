@@ -43,6 +43,22 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     number.checked_mul(factor).map(Duration::from_millis).ok_or_else(|| "the duration does not fit 64 bits".to_owned())
 }
 
+/// Bytes with the greatest unit that divides them.
+pub(crate) fn bytes_text(bytes: u64) -> String {
+    let units = [("TiB", 1_u64 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    match units.iter().find(|(_, factor)| bytes >= *factor && bytes.is_multiple_of(*factor)) {
+        Some((unit, factor)) => format!("{}{unit}", bytes / factor),
+        None => format!("{bytes}B"),
+    }
+}
+
+/// A span of time with the greatest unit that divides it.
+pub(crate) fn duration_text(duration: Duration) -> String {
+    let ms = duration.as_millis();
+    let unit = DURATIONS.iter().rev().find(|(_, factor)| ms >= u128::from(*factor) && ms.is_multiple_of(u128::from(*factor)));
+    unit.map_or_else(|| format!("{ms}ms"), |(unit, factor)| format!("{}{unit}", ms / u128::from(*factor)))
+}
+
 fn split(text: &str) -> Result<(u64, &str), String> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);

@@ -105,16 +105,18 @@ pub(crate) fn built_in(name: &str) -> Result<Option<Type>, String> {
 
 /// Words for a type that there is not.
 pub(crate) fn unknown(name: &str, users: &UserTypes) -> String {
-    let foreign = FOREIGN.iter().find(|(theirs, _)| theirs.eq_ignore_ascii_case(name));
-    let hint = match foreign {
-        Some((_, ours)) => format!("; did you mean `{ours}`?"),
-        None => did_you_mean(name, names().map(|name| -> &str { name }).chain(users.keys().map(String::as_str))),
-    };
+    let hint = hint(name, names().map(|name| -> &str { name }).chain(users.keys().map(String::as_str)));
     let own = if users.is_empty() { "one of `types`" } else { &format!("one of `types` ({})", joined(users)) };
     format!(
         "unknown type `{name}`; expected a built-in type ({}, decimal(p,s), a named time format) or {own}{hint}",
         PLAIN.join(", ")
     )
+}
+
+/// Our name for another system's, or the nearest one.
+fn hint<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    let foreign = FOREIGN.iter().find(|(theirs, _)| theirs.eq_ignore_ascii_case(name));
+    foreign.map_or_else(|| did_you_mean(name, candidates), |(_, ours)| format!("; did you mean `{ours}`?"))
 }
 
 /// Every built-in name.
@@ -129,7 +131,7 @@ fn joined(users: &UserTypes) -> String {
 /// The type that the user declares.
 pub(crate) fn user(declared: &UserType<'_>) -> Result<Type, String> {
     let Some(primitive) = built_in(declared.primitive)? else {
-        let hint = did_you_mean(declared.primitive, PLAIN);
+        let hint = hint(declared.primitive, PLAIN);
         return Err(format!("unknown primitiveType `{}`; expected a built-in type{hint}", declared.primitive));
     };
     let pattern_text = declared.pattern;

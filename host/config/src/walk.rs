@@ -8,7 +8,7 @@ use sluicebox_core::secret::Secret;
 use crate::document::{Field, Named, Object, Property, Text, Value};
 use crate::error::{Mark, Problems, Scope};
 use crate::keys::PIPELINE;
-use crate::nearest::did_you_mean;
+use crate::nearest::{did_you_mean, nearest};
 use crate::schema::{Key, Shape, Status, Table};
 use crate::secrets::Secrets;
 use crate::size;
@@ -52,7 +52,10 @@ impl Walker<'_> {
                 self.problems.warn(entry.key_mark, format!("`{}` is kept for people only: {reason}", key.name));
                 return;
             }
-            Status::Later => return self.problems.error(entry.key_mark, format!("`{}` is not in this version", key.name)),
+            Status::Later => {
+                self.problems.error(entry.key_mark, format!("`{}` is not in this version", key.name));
+                None
+            }
             Status::Only(default) => return self.only(entry, key, default),
             Status::Instead(advice) => {
                 let message = format!("unknown key `{}` of {}; {advice}", entry.key, table.name);
@@ -67,7 +70,7 @@ impl Walker<'_> {
         if let Some(text) = self.text(&entry.value, "text", Some(key.name))
             && !text.text.eq_ignore_ascii_case(default)
         {
-            let message = format!("`{}: {}` is not in this version; expected {default}", key.name, shown(&text));
+            let message = format!("{} for `{}` is not in this version; expected {default}", shown(&text), key.name);
             self.problems.error(entry.value.mark, message);
         }
     }
@@ -126,7 +129,7 @@ impl Walker<'_> {
             "true" if plain || text.secret => Some(true),
             "false" if plain || text.secret => Some(false),
             _ => {
-                let quoted = if plain { "" } else { " without quotes" };
+                let quoted = if plain || text.secret { "" } else { " without quotes" };
                 self.fail(node.mark, format!("found {}; expected {}{quoted}", shown(&text), named(name, "true or false")))
             }
         }
@@ -144,10 +147,10 @@ impl Walker<'_> {
         let text = self.text(node, "a size such as 8MiB", name)?;
         let message = match size::size(&text.text) {
             Ok(bytes) if (min..=max).contains(&bytes) => return Some(bytes),
-            Ok(_) => format!("expected a size from {} to {}", bytes_text(min), bytes_text(max)),
+            Ok(_) => format!("expected a size from {} to {}", size::bytes_text(min), size::bytes_text(max)),
             Err(message) => format!("expected a size such as 8MiB: {message}"),
         };
-        self.fail(node.mark, format!("found {} for {}; {message}", shown(&text), named(name, "a size")))
+        self.fail(node.mark, format!("found {}{}; {message}", shown(&text), purpose(name)))
     }
 
     fn duration(&mut self, node: &Node, (min, max): (u64, u64), name: Option<&str>) -> Option<Duration> {
@@ -155,15 +158,15 @@ impl Walker<'_> {
         let (min, max) = (Duration::from_millis(min), Duration::from_millis(max));
         let message = match size::duration(&text.text) {
             Ok(duration) if (min..=max).contains(&duration) => return Some(duration),
-            Ok(_) => format!("expected a duration from {min:?} to {max:?}"),
+            Ok(_) => format!("expected a duration from {} to {}", size::duration_text(min), size::duration_text(max)),
             Err(message) => format!("expected a duration such as 100ms, 10s, 5m, 7d: {message}"),
         };
-        self.fail(node.mark, format!("found {} for {}; {message}", shown(&text), named(name, "a duration")))
+        self.fail(node.mark, format!("found {}{}; {message}", shown(&text), purpose(name)))
     }
 
-    fn list(&mut self, node: &Node, shape: &Shape, item: &'static Shape, name: Option<&str>) -> Option<Vec<Value>> {
+    fn list(&mut self, node: &Node, shape: &Shape, item: &'static Shape, name: Option<&str>) -> Option<Vec<Option<Value>>> {
         let Content::Sequence(items) = &node.content else { return self.misfit(node, &named(name, &shape.expected())) };
-        Some(items.iter().filter_map(|node| self.value(node, item, None)).collect())
+        Some(items.iter().map(|node| self.value(node, item, None)).collect())
     }
 
     fn named(&mut self, node: &Node, shape: &Shape, item: &'static Shape) -> Option<Vec<Named>> {
@@ -309,23 +312,22 @@ pub(crate) fn shown(text: &Text) -> String {
 }
 
 fn named(name: Option<&str>, what: &str) -> String {
-    name.map_or_else(|| what.to_owned(), |name| format!("{what} for `{name}`"))
+    format!("{what}{}", purpose(name))
+}
+
+fn purpose(name: Option<&str>) -> String {
+    name.map_or_else(String::new, |name| format!(" for `{name}`"))
 }
 
 fn unknown_key(found: &str, table: &Table) -> String {
-    let names: Vec<_> = table.written().collect();
-    let near = match table.deeper(found) {
-        Some(place) => format!("; `{found}` belongs under `{}`", place.trim_end_matches(&format!(".{found}"))),
-        None => did_you_mean(found, names.iter().copied()),
+    let near = match (table.deeper(found), nearest(found, table.keys.iter().map(|key| key.name))) {
+        (Some(place), _) => format!("; `{found}` belongs under `{place}`"),
+        (None, Some(name)) => match table.key(name).map(|key| key.status) {
+            Some(Status::Instead(advice)) => format!("; {advice}"),
+            Some(Status::Later) => format!("; did you mean `{name}`, which is not in this version?"),
+            _ => format!("; did you mean `{name}`?"),
+        },
+        (None, None) => String::new(),
     };
-    format!("unknown key `{found}` of {}; expected one of {}{near}", table.name, names.join(", "))
-}
-
-/// Bytes with the greatest unit that divides them.
-fn bytes_text(bytes: u64) -> String {
-    let units = [("TiB", 1_u64 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-    match units.iter().find(|(_, factor)| bytes >= *factor && bytes.is_multiple_of(*factor)) {
-        Some((unit, factor)) => format!("{}{unit}", bytes / factor),
-        None => format!("{bytes}B"),
-    }
+    format!("unknown key `{found}` of {}; expected one of {}{near}", table.name, table.written().collect::<Vec<_>>().join(", "))
 }

@@ -1,5 +1,7 @@
 //! Declared columns.
 
+use std::collections::HashMap;
+
 use sluicebox_core::column::{Column, Kind, Privacy, Trim};
 use sluicebox_core::name::ComponentName;
 
@@ -39,24 +41,23 @@ pub(super) fn build<'o>(
     context: &Context<'_>,
     problems: &mut Problems,
 ) -> Vec<Column> {
-    let mut columns: Vec<(Column, usize)> = Vec::new();
+    let (mut columns, mut lines, mut fields) = (Vec::new(), HashMap::new(), HashMap::new());
     for object in objects {
         let Some(column) = column(object, nested, context, problems) else { continue };
         let mark = object.value_mark(if column.rename.is_some() { "rename" } else { "name" });
-        if let Some((_, line)) = columns.iter().find(|(other, _)| other.output_name() == column.output_name()) {
-            let message =
-                format!("column `{}` is here for the second time; line {line} has it first; keep one", column.output_name());
-            problems.error(mark, message);
-        } else if let Some((_, line)) =
-            columns.iter().find(|(other, _)| reads(other) && reads(&column) && other.name == column.name)
-        {
-            let message =
-                format!("field `{}` is read twice, line {line} does it first; write a `script` for the second", column.name);
+        let first = *lines.entry(column.output_name().to_owned()).or_insert(mark);
+        let field = if reads(&column) { *fields.entry(column.name.clone()).or_insert(mark) } else { mark };
+        if first != mark {
+            let (name, line) = (column.output_name(), first.line);
+            problems.error(mark, format!("column `{name}` is here for the second time; line {line} has it first; keep one"));
+        } else if field != mark {
+            let (name, line) = (&column.name, field.line);
+            let message = format!("field `{name}` is read twice, line {line} does it first; write a `script` for the second");
             problems.error(object.value_mark("name"), message);
         }
-        columns.push((column, mark.line));
+        columns.push(column);
     }
-    columns.into_iter().map(|(column, _)| column).collect()
+    columns
 }
 
 fn reads(column: &Column) -> bool {
@@ -148,7 +149,7 @@ fn children(object: &Object, kind: Kind, context: &Context<'_>, problems: &mut P
     match kind {
         Kind::Struct(_) => {
             let columns = build(object.objects("columns"), true, context, problems);
-            if !object.has("columns") || (columns.is_empty() && object.list("columns").is_empty()) {
+            if !object.has("columns") || object.is_empty_list("columns") {
                 problems.error(
                     object.value_mark("type"),
                     "`type: struct` without `columns`; expected the list of its nested columns",
@@ -181,7 +182,7 @@ pub(super) fn rule(object: &Object, problems: &mut Problems) -> Privacy {
         Ok(rule) => rule,
         Err(message) => {
             let message =
-                if text.secret && !text.text.starts_with("hmac") { "the privacy rule is wrong".to_owned() } else { message };
+                if text.secret && !privacy::is_keyed(&text.text) { "the privacy rule is wrong".to_owned() } else { message };
             problems.error(text.mark, message);
             Privacy::None
         }

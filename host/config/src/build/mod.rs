@@ -64,15 +64,15 @@ pub(crate) fn tenant(document: &Object, name: TenantName, paths: &Paths, problem
         let pipeline = PipelineName::new(&entry.name);
         problems.within(Scope::Pipeline(pipeline), |problems| {
             names::check("pipeline", &entry.name, entry.mark, problems);
-            built.extend(entry.object.as_ref().and_then(|object| pipeline::build(entry, object, &context, problems)));
+            built.extend(entry.object.as_ref().map(|object| pipeline::build(entry, object, &context, problems)));
         });
     }
     rules::between_pipelines(&built, problems);
     if problems.tenant_wrong() {
         return None;
     }
-    let right = |pipeline: &pipeline::Built<'_>| !problems.pipeline_wrong(&pipeline.spec.name);
-    let pipelines = built.into_iter().filter(right).map(|pipeline| pipeline.spec).collect();
+    let right = |pipeline: &pipeline::Built<'_>| !problems.pipeline_wrong(&pipeline.name);
+    let pipelines = built.into_iter().filter(right).filter_map(|pipeline| pipeline.spec).collect();
     let components = context.components.into_iter();
     let components = components.filter_map(|(name, entry)| Some((ComponentName::new(name), entry.value?))).collect();
     Some(TenantSpec { name: name.clone(), components, pipelines })

@@ -31,7 +31,7 @@ pub(crate) fn topics(text: &Text, problems: &mut Problems) -> Option<Vec<String>
     };
     let rest = rest.trim();
     let inner = rest.strip_prefix('[').map(|rest| rest.strip_suffix(']').unwrap_or(rest));
-    let names = inner.unwrap_or(rest).split(if inner.is_some() { ',' } else { '\n' }).map(str::trim);
+    let names = inner.unwrap_or(rest).split(if inner.is_some() { ',' } else { '\n' }).map(unquoted);
     let mut topics: Vec<String> = Vec::new();
     for name in names {
         let message = match name {
@@ -55,6 +55,13 @@ pub(crate) fn topics(text: &Text, problems: &mut Problems) -> Option<Vec<String>
         return None;
     }
     Some(topics)
+}
+
+/// YAML takes `kafka:[a, "b"]` for one text, so that quotes inside are still there.
+fn unquoted(name: &str) -> &str {
+    let name = name.trim();
+    let inner = |quote: char| name.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+    inner('"').or_else(|| inner('\'')).unwrap_or(name)
 }
 
 fn is_topic(name: &str) -> bool {

@@ -9,6 +9,7 @@ use sluicebox_core::port::{BatchLimits, Retention};
 use super::{Context, column, names, source};
 use crate::document::{Named, Object};
 use crate::error::{Mark, Problems};
+use crate::size::bytes_text;
 use crate::spec::{CommitSpec, PipelineSpec, RawRejects, RejectsSpec, SinkSpec, StepSpec, Target, Trigger};
 
 const ROWS_DEFAULT: u64 = 10_000;
@@ -19,15 +20,20 @@ const MEMORY_DEFAULT: u64 = 64 << 20;
 
 /// A pipeline and the places that rules between pipelines point at.
 pub(super) struct Built<'d> {
-    pub(super) spec: PipelineSpec,
+    pub(super) name: PipelineName,
+    pub(super) group: Option<String>,
+    /// None when its source is wrong.
+    pub(super) spec: Option<PipelineSpec>,
     pub(super) object: &'d Object,
     pub(super) mark: Mark,
     pub(super) tables: Vec<(TableName, Mark)>,
 }
 
 /// Builds what can be built, so that all errors are found; the caller drops a pipeline that has some.
-pub(super) fn build<'d>(entry: &Named, object: &'d Object, context: &Context<'_>, problems: &mut Problems) -> Option<Built<'d>> {
-    let source = source::build(&entry.name, object, context, problems);
+pub(super) fn build<'d>(entry: &Named, object: &'d Object, context: &Context<'_>, problems: &mut Problems) -> Built<'d> {
+    let name = PipelineName::new(&entry.name);
+    let group = source::group(&entry.name, object, context, problems);
+    let source = source::build(group.as_deref(), object, context, problems);
     let columns = columns(object, context, problems);
     let key_privacy = object.object("key").map_or(Privacy::None, |key| column::rule(key, problems));
     let steps = object.objects("steps").filter_map(|step| self::step(step, context, problems)).collect();
@@ -35,10 +41,9 @@ pub(super) fn build<'d>(entry: &Named, object: &'d Object, context: &Context<'_>
     let rejects = rejects(object, &columns, &key_privacy, problems);
     let batch = batch(object);
     let memory = memory(object, &batch, problems);
-    let commit = object.object("commit");
-    let spec = PipelineSpec {
-        name: PipelineName::new(&entry.name),
-        source: source?,
+    let spec = source.map(|source| PipelineSpec {
+        name: name.clone(),
+        source,
         columns,
         key_privacy,
         filter: object.text("filter").map(|text| text.text.clone()),
@@ -46,14 +51,11 @@ pub(super) fn build<'d>(entry: &Named, object: &'d Object, context: &Context<'_>
         sinks,
         rejects,
         batch,
-        commit: CommitSpec {
-            time: commit.and_then(|commit| commit.duration("time")).unwrap_or(Duration::ZERO),
-            bytes: to_usize(commit.and_then(|commit| commit.number("bytes")).unwrap_or(COMMIT_BYTES_DEFAULT)),
-        },
+        commit: commit(object),
         trigger: trigger(object),
         memory,
-    };
-    Some(Built { spec, object, mark: entry.mark, tables })
+    });
+    Built { name, group, spec, object, mark: entry.mark, tables }
 }
 
 fn columns(object: &Object, context: &Context<'_>, problems: &mut Problems) -> Vec<Column> {
@@ -63,7 +65,7 @@ fn columns(object: &Object, context: &Context<'_>, problems: &mut Problems) -> V
         return Vec::new();
     }
     let columns = column::build(object.objects("columns"), false, context, problems);
-    if columns.is_empty() && object.list("columns").is_empty() {
+    if object.is_empty_list("columns") {
         problems.error(object.key_mark("columns"), "`columns` is empty; expected at least one column");
     }
     columns
@@ -92,12 +94,12 @@ fn step(object: &Object, context: &Context<'_>, problems: &mut Problems) -> Opti
 
 fn sinks(object: &Object, problems: &mut Problems) -> (Vec<SinkSpec>, Vec<(TableName, Mark)>) {
     let (mut sinks, mut tables): (Vec<SinkSpec>, Vec<(TableName, Mark)>) = (Vec::new(), Vec::new());
-    if object.has("to") && object.list("to").is_empty() {
+    if object.is_empty_list("to") {
         problems.error(object.key_mark("to"), "`to` has no sink; expected at least one, such as `to: [{ table: orders }]`");
     }
     for sink in object.objects("to") {
         let Some(text) = sink.text("table") else {
-            if !sink.has("table") {
+            if !["table", "topic", "files"].iter().any(|key| sink.has(key)) {
                 problems.error(sink.mark, "a sink without `table`; expected `table: NAME` (other sinks are not in this version)");
             }
             continue;
@@ -152,11 +154,22 @@ fn batch(object: &Object) -> BatchLimits {
     }
 }
 
+fn commit(object: &Object) -> CommitSpec {
+    let commit = object.object("commit");
+    CommitSpec {
+        time: commit.and_then(|commit| commit.duration("time")).unwrap_or(Duration::ZERO),
+        bytes: to_usize(commit.and_then(|commit| commit.number("bytes")).unwrap_or(COMMIT_BYTES_DEFAULT)),
+    }
+}
+
 fn memory(object: &Object, batch: &BatchLimits, problems: &mut Problems) -> usize {
     let memory = to_usize(object.number("memory").unwrap_or(MEMORY_DEFAULT));
     if memory < batch.bytes {
         let place = if object.has("memory") { "memory" } else { "batch" };
-        problems.error(object.key_mark(place), "`memory` (default 64MiB) is less than `batch.bytes` (default 8MiB): a batch would never be full; expected at least as much");
+        let (less, more) = (bytes_text(memory as u64), bytes_text(batch.bytes as u64));
+        let message =
+            format!("`memory` is {less} and `batch.bytes` {more}: a batch would never be full; expected at least as much memory");
+        problems.error(object.key_mark(place), message);
     }
     memory
 }

@@ -7,7 +7,7 @@ use crate::error::{Problems, Scope};
 
 pub(super) fn between_pipelines(built: &[Built<'_>], problems: &mut Problems) {
     for (at, pipeline) in built.iter().enumerate() {
-        problems.within(Scope::Pipeline(pipeline.spec.name.clone()), |problems| {
+        problems.within(Scope::Pipeline(pipeline.name.clone()), |problems| {
             for earlier in &built[..at] {
                 tables(pipeline, earlier, problems);
                 group(pipeline, earlier, problems);
@@ -25,7 +25,7 @@ fn tables(pipeline: &Built<'_>, earlier: &Built<'_>, problems: &mut Problems) {
         let message = format!(
             "table `{table}` is written by pipeline `{}` already{same} (line {}); one pipeline writes a table: choose another name, \
              or read both topics in one pipeline",
-            earlier.spec.name, place.line
+            earlier.name, place.line
         );
         problems.error(*mark, message);
     }
@@ -33,14 +33,13 @@ fn tables(pipeline: &Built<'_>, earlier: &Built<'_>, problems: &mut Problems) {
 
 /// A group tells how far one pipeline is.
 fn group(pipeline: &Built<'_>, earlier: &Built<'_>, problems: &mut Problems) {
-    let group = &pipeline.spec.source.group;
-    if *group != earlier.spec.source.group {
+    if pipeline.group.is_none() || pipeline.group != earlier.group {
         return;
     }
     let mark = if pipeline.object.has("group") { pipeline.object.value_mark("group") } else { pipeline.mark };
     let message = format!(
         "the consumer group is that of pipeline `{}` (line {}) already; choose another, or leave `group` out",
-        earlier.spec.name, earlier.mark.line
+        earlier.name, earlier.mark.line
     );
     problems.error(mark, message);
 }
@@ -52,7 +51,7 @@ fn reject_retention(pipeline: &Built<'_>, earlier: &Built<'_>, problems: &mut Pr
     if kept != Retention::default() && other != Retention::default() && kept != other {
         let message = format!(
             "pipeline `{}` keeps rejects by another `retention`; all rejects of a tenant are one table: write the same, or only one",
-            earlier.spec.name
+            earlier.name
         );
         problems.error(mine.key_mark("retention"), message);
     }

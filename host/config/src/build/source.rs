@@ -15,7 +15,7 @@ use super::names;
 /// Kafka's own bound on the name of a group.
 const GROUP_LENGTH_MAX: usize = 255;
 
-pub(super) fn build(name: &str, object: &Object, context: &Context<'_>, problems: &mut Problems) -> Option<SourceSpec> {
+pub(super) fn build(group: Option<&str>, object: &Object, context: &Context<'_>, problems: &mut Problems) -> Option<SourceSpec> {
     let topics = object.text("from").and_then(|text| names::topics(text, problems));
     let start = start(object.text("start"), problems);
     let out_of_range = match object.choice("on_offset_out_of_range") {
@@ -23,7 +23,6 @@ pub(super) fn build(name: &str, object: &Object, context: &Context<'_>, problems
         Some("latest") => OutOfRange::Latest,
         _ => OutOfRange::Fail,
     };
-    let group = group(name, object, context, problems);
     let own = properties::check(object.properties("options"), true, context.paths, problems);
     let (name, connection) = connection(object, context, problems)?;
     let connection = connection.value.as_ref()?;
@@ -39,7 +38,7 @@ pub(super) fn build(name: &str, object: &Object, context: &Context<'_>, problems
         connection: name.to_owned(),
         embedded: connection.embedded,
         properties: all,
-        group: group?,
+        group: group?.to_owned(),
         start: start?,
         out_of_range,
     })
@@ -108,7 +107,8 @@ fn start(text: Option<&Text>, problems: &mut Problems) -> Option<Start> {
     None
 }
 
-fn group(name: &str, object: &Object, context: &Context<'_>, problems: &mut Problems) -> Option<String> {
+/// The consumer group.
+pub(super) fn group(name: &str, object: &Object, context: &Context<'_>, problems: &mut Problems) -> Option<String> {
     let own = format!("sluicebox.{}.{name}", context.tenant);
     let Some(text) = object.text("group") else { return (!object.has("group")).then_some(own) };
     let prefix = format!("sluicebox.{}.", context.tenant);
