@@ -39,6 +39,8 @@ pub(crate) enum Value {
 pub(crate) struct Object {
     pub(crate) mark: Mark,
     pub(crate) fields: Vec<Field>,
+    /// Whether a key of it, or anything inside, is wrong.
+    pub(crate) wrong: bool,
 }
 
 /// A key that was written; its value is None when it was wrong.

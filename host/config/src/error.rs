@@ -60,6 +60,7 @@ pub(crate) struct Problems {
     tenant: Option<TenantName>,
     scope: Scope,
     tenant_wrong: bool,
+    found: usize,
     errors: Vec<ConfigError>,
     warnings: Vec<ConfigError>,
 }
@@ -67,13 +68,14 @@ pub(crate) struct Problems {
 impl Problems {
     pub(crate) fn new(file: &Path, tenant: Option<TenantName>) -> Self {
         let (errors, warnings) = (Vec::new(), Vec::new());
-        Self { file: file.to_owned(), tenant, scope: Scope::Tenant, tenant_wrong: false, errors, warnings }
+        Self { file: file.to_owned(), tenant, scope: Scope::Tenant, tenant_wrong: false, found: 0, errors, warnings }
     }
 
     /// An error of the current scope. The same words at the same place (an anchor used twice) are said once.
     pub(crate) fn error(&mut self, mark: Mark, message: impl Into<String>) {
         let error = self.make(Some(mark), message.into());
         self.tenant_wrong |= self.scope == Scope::Tenant;
+        self.found += 1;
         if !self.errors.contains(&error) {
             self.errors.push(error);
         }
@@ -83,6 +85,7 @@ impl Problems {
     pub(crate) fn file_error(&mut self, message: impl Into<String>) {
         let error = self.make(None, message.into());
         self.tenant_wrong = true;
+        self.found += 1;
         self.errors.push(error);
     }
 
@@ -93,7 +96,7 @@ impl Problems {
         }
     }
 
-    /// Runs `work` with errors counted for `scope`; also says whether it made any.
+    /// Runs `work` with errors counted for `scope`.
     pub(crate) fn within<T>(&mut self, scope: Scope, work: impl FnOnce(&mut Self) -> T) -> T {
         let outer = std::mem::replace(&mut self.scope, scope);
         let result = work(self);
@@ -106,9 +109,9 @@ impl Problems {
         std::mem::replace(&mut self.scope, scope)
     }
 
-    /// How many errors there are so far.
+    /// How many errors were found so far, repeated ones too.
     pub(crate) fn count(&self) -> usize {
-        self.errors.len()
+        self.found
     }
 
     /// Whether an error keeps the whole tenant from starting.

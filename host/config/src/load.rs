@@ -221,7 +221,7 @@ fn parse(text: &str, problems: &mut Problems) -> Option<Node> {
 fn walk(root: &Node, problems: &mut Problems, secrets: Secrets<'_>) -> Option<Object> {
     if matches!(&root.content, Content::Scalar(scalar) if yaml::meaning(scalar) == Meaning::Null) {
         problems.warn(root.mark, "the file is empty; expected `pipelines`");
-        return Some(Object { mark: root.mark, fields: Vec::new() });
+        return Some(Object { mark: root.mark, fields: Vec::new(), wrong: false });
     }
     Walker { problems, secrets }.object(root, &ROOT)
 }

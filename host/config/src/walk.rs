@@ -7,7 +7,7 @@ use sluicebox_core::secret::Secret;
 
 use crate::document::{Field, Named, Object, Property, Text, Value};
 use crate::error::{Mark, Problems, Scope};
-use crate::keys::PIPELINE;
+use crate::keys::{PIPELINE, TYPE};
 use crate::nearest::{did_you_mean, nearest};
 use crate::schema::{Key, Shape, Status, Table};
 use crate::secrets::Secrets;
@@ -27,13 +27,15 @@ impl Walker<'_> {
             let expected = Shape::Object(table).expected();
             return self.misfit(node, &expected);
         };
-        let mut object = Object { mark: node.mark, fields: Vec::new() };
+        let before = self.problems.count();
+        let mut object = Object { mark: node.mark, fields: Vec::new(), wrong: false };
         for entry in self.unique(entries) {
             self.field(entry, table, &mut object);
         }
         for key in table.keys.iter().filter(|key| key.required && !object.has(key.name)) {
             self.problems.error(node.mark, format!("{} without `{}`; expected {}", table.name, key.name, key.shape.expected()));
         }
+        object.wrong = self.problems.count() > before;
         Some(object)
     }
 
@@ -47,7 +49,7 @@ impl Walker<'_> {
             return self.problems.error(entry.key_mark, message);
         }
         let value = match key.status {
-            Status::Here => self.value(&entry.value, key.shape, Some(key.name)),
+            Status::Here => self.entries(entry, key),
             Status::Documentation(reason) => {
                 self.problems.warn(entry.key_mark, format!("`{}` is kept for people only: {reason}", key.name));
                 return;
@@ -63,6 +65,20 @@ impl Walker<'_> {
             }
         };
         object.fields.push(Field { name: key.name, key_mark: entry.key_mark, mark: entry.value.mark, value });
+    }
+
+    /// The value of a key. Errors inside the user's types, as inside of named entries, concern only what refers to them.
+    fn entries(&mut self, entry: &Entry, key: &Key) -> Option<Value> {
+        let (Shape::List(Shape::Object(table)), Content::Sequence(_)) = (key.shape, &entry.value.content) else {
+            return self.value(&entry.value, key.shape, Some(key.name));
+        };
+        if !std::ptr::eq(*table, &raw const TYPE) {
+            return self.value(&entry.value, key.shape, Some(key.name));
+        }
+        let outer = self.problems.enter(Scope::Entry);
+        let value = self.value(&entry.value, key.shape, Some(key.name));
+        self.problems.enter(outer);
+        value
     }
 
     /// A key whose default may be written and nothing else.

@@ -215,3 +215,28 @@ fn a_missing_file_says_so() {
     let loaded = load_path(golden("minimal").join("none.yaml"));
     assert!(loaded.errors[0].to_string().contains("none.yaml: cannot read the file"), "{}", loaded.errors[0]);
 }
+
+#[test]
+fn no_cut_of_a_file_does_harm() {
+    for case in ["design_example", "b172_merge_and_anchors", "b173_secrets", "types"] {
+        let text = std::fs::read(golden(case).join("sluicebox.yaml")).expect(case);
+        for end in (0..text.len()).step_by(11) {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("sluicebox.yaml");
+            std::fs::write(&path, &text[..end]).expect("writes");
+            let loaded = load_path(path);
+            assert!(loaded.errors.iter().all(|error| error.line <= 60), "{case} cut at {end}");
+        }
+    }
+}
+
+#[test]
+fn b170_a_wrong_entry_used_by_reference_is_wrong_at_each_place() {
+    let loaded = load_text(
+        "connections:\n  a: &a { type: kafka, options: { bootstrapServers: embedded }, oops: 1 }\n  b: *a\npipelines:\n  p:\n    \
+         from: kafka:a\n    connection: b\n    columns: [{ name: a }]\n    to: [{ table: t }]\n",
+    );
+    assert_eq!(loaded.spec.tenants[0].pipelines.len(), 0);
+    let messages: Vec<_> = loaded.errors.iter().map(|error| error.message.as_str()).collect();
+    assert!(messages[1].contains("connection `b` has errors of its own, see line 3"), "{messages:?}");
+}

@@ -95,7 +95,10 @@ pub(super) fn types(document: &Object, problems: &mut Problems) -> UserTypes {
             all.insert(name.text.clone(), None);
             continue;
         }
-        all.insert(name.text.clone(), user_type(object, problems));
+        let before = problems.count();
+        let user = user_type(object, problems);
+        let right = !object.wrong && problems.count() == before;
+        all.insert(name.text.clone(), user.filter(|_| right));
     }
     all
 }
