@@ -1,0 +1,3 @@
+//! Checks card numbers by their check digit (Luhn).
+
+pub mod number;
