@@ -1,0 +1,5 @@
+//! Tests of the whole store.
+
+mod kit;
+
+mod basic;
