@@ -313,3 +313,6 @@ fn string_json(text: &str) -> String {
     json.push('"');
     json
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,33 @@
 //! Records for demos and measurements: two shapes, the same bytes for the same number.
 
+use std::sync::Arc;
+
 use sluicebox_core::column::{Column, Kind, TimeFormat};
+use sluicebox_core::position::{PartitionId, TopicId};
+use sluicebox_core::record::{NO_TIMESTAMP, RecordRef, Records, RecordsBuilder};
+
+/// A batch of records with these values, of one partition, from offset 0 on; `None` is a tombstone.
+pub fn records<'v>(values: impl IntoIterator<Item = Option<&'v [u8]>>) -> Arc<Records> {
+    let id = PartitionId { cluster: "sample".into(), topic_id: TopicId::default(), topic: "sample".into(), partition: 0 };
+    let mut builder = RecordsBuilder::default();
+    let partition = builder.partition(&id, 0);
+    for (value, offset) in values.into_iter().zip(0..) {
+        builder.push(partition, RecordRef { offset, timestamp: NO_TIMESTAMP, key: None, value });
+    }
+    Arc::new(builder.close())
+}
+
+/// A batch of the first `count` records that `write` makes ([`big`] or [`small`]).
+pub fn batch(write: fn(u64, &mut Vec<u8>), count: u64) -> Arc<Records> {
+    let values: Vec<Vec<u8>> = (0..count)
+        .map(|n| {
+            let mut value = Vec::new();
+            write(n, &mut value);
+            value
+        })
+        .collect();
+    records(values.iter().map(|value| Some(value.as_slice())))
+}
 
 /// Appends the big record `n`: 217 bytes give or take 3, ten fields (four strings, a time, two integers, a float, a nested object, an
 /// array of strings, a boolean).
@@ -8,8 +35,9 @@ pub fn big(n: u64, out: &mut Vec<u8>) {
     let (mix, event) = (mixed(n), event_type(n));
     let [os, page, tag] = [pick(mix >> 8, &OSES), pick(mix >> 16, &PAGES), pick(mix >> 24, &TAGS)];
     let text = format!(
-        "{{\"event_id\":\"evt-{mix:016x}\",\"user_id\":\"user-{:06}\",\"event_type\":\"{event}\",\"ts\":\"{}\",\"page\":\"{page}\",\
-         \"sequence\":{},\"amount\":{}.{:02},\"device\":{{\"os\":\"{os}\",\"version\":{}}},\"tags\":[\"{tag}\",\"{}\"],\"active\":{}}}",
+        "{{\"event_id\":\"evt-{:012x}\",\"user_id\":\"u{:06}\",\"event_type\":\"{event}\",\"ts\":\"{}\",\"page\":\"{page}\",\
+         \"seq\":{},\"price\":{}.{:02},\"device\":{{\"os\":\"{os}\",\"v\":{}}},\"tags\":[\"{tag}\",\"{}\"],\"open\":{}}}",
+        mix >> 16,
         mix % 100_000,
         time(n),
         1_000_000 + n % 9_000_000,
@@ -39,7 +67,7 @@ pub fn small(n: u64, out: &mut Vec<u8>) {
 /// All columns of [`big`].
 pub fn big_columns() -> Vec<Column> {
     let format = TimeFormat::Auto;
-    let device = vec![Column::new("os", Kind::Text), Column::new("version", Kind::Long)];
+    let device = vec![Column::new("os", Kind::Text), Column::new("v", Kind::Long)];
     let mut tags = Column::new("tags", Kind::Text);
     tags.array = true;
     vec![
@@ -48,11 +76,11 @@ pub fn big_columns() -> Vec<Column> {
         Column::new("event_type", Kind::Text),
         Column::new("ts", Kind::Timestamp { format, zone: "UTC".to_owned() }),
         Column::new("page", Kind::Text),
-        Column::new("sequence", Kind::Long),
-        Column::new("amount", Kind::Double),
+        Column::new("seq", Kind::Long),
+        Column::new("price", Kind::Double),
         Column::new("device", Kind::Struct(device)),
         tags,
-        Column::new("active", boolean()),
+        Column::new("open", boolean()),
     ]
 }
 
@@ -75,7 +103,7 @@ fn boolean() -> Kind {
 }
 
 const OSES: [&str; 4] = ["linux", "macos", "win11", "droid"];
-const PAGES: [&str; 4] = ["/shop/cart", "/shop/item", "/home/news", "/home/deal"];
+const PAGES: [&str; 4] = ["/cart", "/item", "/news", "/deal"];
 const TAGS: [&str; 4] = ["new", "vip", "web", "app"];
 const EVENTS: [&str; 4] = ["page_view", "add_item_", "check_out", "log_in_ok"];
 
