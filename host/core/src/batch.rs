@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array as _, BooleanArray, RecordBatch, UInt32Array};
+use arrow_array::{BooleanArray, RecordBatch, UInt32Array};
 use arrow_schema::ArrowError;
 
 use crate::record::Records;

@@ -310,6 +310,9 @@ impl Kind {
     }
 }
 
+/// Marks the field of a metadata column (its key in the field's metadata): `SELECT *` leaves such columns out.
+pub const METADATA_MARK: &str = "sluicebox.metadata";
+
 /// The one timestamp type of decoded data: microseconds, UTC (years 1 to 9999 fit).
 pub fn timestamp_type() -> DataType {
     DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))

@@ -73,7 +73,8 @@ impl Committer {
     /// When the system gives no thread.
     pub fn start(tenant: TenantName, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Result<Self> {
         let (queue, submissions) = sync_channel(QUEUE_MAX);
-        let mut work = Work { tenant, store, clock, submissions, waiting: VecDeque::new(), refused: HashMap::new(), maintained: None };
+        let mut work =
+            Work { tenant, store, clock, submissions, waiting: VecDeque::new(), refused: HashMap::new(), maintained: None };
         let spawned = std::thread::Builder::new().name("committer".into()).spawn(move || work.run());
         let thread = spawned.map_err(|error| Error::internal(format!("cannot start the committer's thread: {error}")))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })

@@ -4,13 +4,13 @@
 //! [`tenant`] holds the pipelines of one store together. No adapter is known here, and no async runtime: lanes and committers are
 //! threads that do nothing but work or wait on a channel.
 
+pub mod clock;
+pub mod committer;
+pub mod lane;
+pub mod pipeline;
 pub mod route;
 mod stage;
-pub mod steps;
-pub mod lane;
 pub mod status;
-pub mod committer;
-pub mod pipeline;
-pub mod tenant;
-pub mod clock;
+pub mod steps;
 mod telemetry;
+pub mod tenant;

@@ -115,7 +115,12 @@ impl Pipeline {
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub(crate) fn start(tenant: TenantName, spec: PipelineSpec, ports: Ports, queue: SyncSender<Submission>) -> Result<PipelineHandle> {
+    pub(crate) fn start(
+        tenant: TenantName,
+        spec: PipelineSpec,
+        ports: Ports,
+        queue: SyncSender<Submission>,
+    ) -> Result<PipelineHandle> {
         let status = Arc::new(PipelineStatus::new(tenant.clone(), spec.name.clone()));
         let (sender, commands) = channel();
         let name: String = format!("lane {}", spec.name).chars().take(15).collect();

@@ -10,7 +10,7 @@ use sluicebox_config::spec::{PipelineSpec, SinkSpec, StepSpec, Target};
 use sluicebox_core::column::Column;
 use sluicebox_core::error::{Error, Result};
 use sluicebox_core::name::{TableName, TenantName};
-use sluicebox_core::port::{ComponentContext, Components, Decoder, Decoders, Planner, Script, Sink, Step, Store, Validator};
+use sluicebox_core::port::{ComponentContext, Components, Decoder, Decoders, Planner, Script, Sink, Store, Validator};
 
 use crate::stage::Stage;
 use crate::steps::protect::{KeyProtect, Protect};
@@ -34,7 +34,6 @@ pub struct Route {
     pub(crate) patterns: Patterns,
     pub(crate) validators: Vec<Box<dyn Validator>>,
     pub(crate) protect: Protect,
-    pub(crate) key: Arc<KeyProtect>,
     pub(crate) stages: Vec<Stage>,
     pub(crate) outputs: Vec<Output>,
     pub(crate) rejects: RejectWriter,
@@ -140,11 +139,11 @@ impl Draft<'_> {
         let patterns = Patterns::new(&built, &decoded)?;
         let validators = self.validators(&built, &decoded)?;
         let protect = Protect::new(&built, &decoded)?;
-        let key = Arc::new(KeyProtect::new(self.spec.key_privacy.clone())?);
+        let key = Arc::new(KeyProtect::new(&self.spec.key_privacy)?);
         let (stages, schema) = self.stages(&built, protect.output_schema(), &key)?;
         let outputs = self.outputs(&schema, &key)?;
         let rejects = RejectWriter::new(&self.spec.columns, self.spec.rejects.raw, &self.spec.key_privacy);
-        Ok(Route { decoder, patterns, validators, protect, key, stages, outputs, rejects })
+        Ok(Route { decoder, patterns, validators, protect, stages, outputs, rejects })
     }
 
     fn context(&self, schema: &SchemaRef, column: Option<usize>, protected: Vec<usize>) -> ComponentContext {
@@ -216,7 +215,11 @@ impl Draft<'_> {
     fn outputs(&self, schema: &SchemaRef, key: &Arc<KeyProtect>) -> Result<Vec<Output>> {
         let planner = self.ports.planner.as_ref();
         let output = |sink: &SinkSpec| {
-            let condition = sink.filter.as_ref().map(|sql| Stage::keeping(schema, key, |input: &SchemaRef| planner.filter("where", sql, input))).transpose()?;
+            let condition = sink
+                .filter
+                .as_ref()
+                .map(|sql| Stage::keeping(schema, key, |input: &SchemaRef| planner.filter("where", sql, input)))
+                .transpose()?;
             let Target::Table { table, .. } = &sink.target;
             if schema.fields().is_empty() {
                 return Err(Error::config(format!("table {table}: the steps leave no column")));

@@ -63,7 +63,8 @@ impl Stage {
 
     /// Leaves columns out; `None` when none of them is there.
     pub(crate) fn without(schema: &SchemaRef, names: &[&str]) -> Option<Stage> {
-        let keep: Vec<usize> = (0..schema.fields().len()).filter(|i| !names.contains(&schema.field(*i).name().as_str())).collect();
+        let keep: Vec<usize> =
+            (0..schema.fields().len()).filter(|i| !names.contains(&schema.field(*i).name().as_str())).collect();
         if keep.len() == schema.fields().len() {
             return None;
         }

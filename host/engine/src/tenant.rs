@@ -74,7 +74,11 @@ impl Tenant {
         let found = self.pipelines.iter().find(|handle| handle.status.report().pipeline == *pipeline);
         let Some(handle) = found else {
             let names: Vec<String> = self.reports().iter().map(|report| report.pipeline.to_string()).collect();
-            return Err(Error::config(format!("tenant {} has no pipeline `{pipeline}`; it has: {}", self.name, names.join(", "))));
+            return Err(Error::config(format!(
+                "tenant {} has no pipeline `{pipeline}`; it has: {}",
+                self.name,
+                names.join(", ")
+            )));
         };
         handle.send(command);
         Ok(())

@@ -41,7 +41,13 @@ pub(super) struct Pump<'a> {
 }
 
 impl<'a> Pump<'a> {
-    pub(super) fn new(pipeline: &'a Pipeline, route: OpenRoute, source: Box<dyn Source>, stored: Positions, number: RunNumber) -> Self {
+    pub(super) fn new(
+        pipeline: &'a Pipeline,
+        route: OpenRoute,
+        source: Box<dyn Source>,
+        stored: Positions,
+        number: RunNumber,
+    ) -> Self {
         let tables = route.route.outputs().map(|(table, _)| table.clone()).collect();
         let ports = &pipeline.ports;
         let topics = pipeline.spec.source.topics.clone();
