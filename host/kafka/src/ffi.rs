@@ -18,6 +18,9 @@ use sluicebox_core::position::TopicId;
 
 use crate::context::Context;
 
+/// How long the brokers of a cluster are waited for at once.
+const BROKERS_TIMEOUT: Duration = Duration::from_millis(500);
+
 /// A consumer of ours, shared by what holds queues of it.
 pub(crate) type Client = Arc<BaseConsumer<Context>>;
 
@@ -230,16 +233,25 @@ pub(crate) type Answer = Result<Vec<Description>, (RDKafkaErrorCode, String)>;
 /// Asks for topics without blocking.
 pub(crate) struct Describer {
     queue: Queue,
+    brokers: Vec<i32>,
+    turn: usize,
 }
 
 impl Describer {
     /// A describer that uses the connections of `client`.
     pub(crate) fn new(client: Client) -> Self {
-        Self { queue: Queue::new(client) }
+        Self { queue: Queue::new(client), brokers: Vec::new(), turn: 0 }
     }
 
-    /// Asks; one answer will follow within `timeout`.
-    pub(crate) fn ask(&self, topics: &[CString], timeout: Duration) {
+    /// Asks; one answer will follow within `timeout`. Blocks, a moment, only while no broker is known.
+    ///
+    /// (Left to itself librdkafka asks the controller, which the embedded broker does not name.)
+    pub(crate) fn ask(&mut self, topics: &[CString], timeout: Duration) -> Result<(), (RDKafkaErrorCode, String)> {
+        if self.brokers.is_empty() {
+            // SAFETY: the client is alive.
+            self.brokers = unsafe { brokers(self.queue.native(), BROKERS_TIMEOUT) }.map_err(|code| (code, code.to_string()))?;
+        }
+        let Some(broker) = self.brokers.get(self.turn % self.brokers.len().max(1)) else { return Ok(()) };
         let mut names: Vec<*const c_char> = topics.iter().map(|t| t.as_ptr()).collect();
         let native = self.queue.native();
         // SAFETY: names live through the call, which copies them; options and collection are destroyed once, after the call
@@ -247,11 +259,19 @@ impl Describer {
         unsafe {
             let options = sys::rd_kafka_AdminOptions_new(native, sys::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_DESCRIBETOPICS);
             sys::rd_kafka_AdminOptions_set_request_timeout(options, millis(timeout), ptr::null_mut(), 0);
+            sys::rd_kafka_AdminOptions_set_broker(options, *broker, ptr::null_mut(), 0);
             let collection = sys::rd_kafka_TopicCollection_of_topic_names(names.as_mut_ptr(), names.len());
             sys::rd_kafka_DescribeTopics(native, collection, options, self.queue.ptr);
             sys::rd_kafka_TopicCollection_destroy(collection);
             sys::rd_kafka_AdminOptions_destroy(options);
         }
+        Ok(())
+    }
+
+    /// Asks another broker next time, of those that the cluster has then.
+    pub(crate) fn forget_brokers(&mut self) {
+        self.brokers.clear();
+        self.turn = self.turn.wrapping_add(1);
     }
 
     /// The answer, when it is there.
@@ -266,6 +286,25 @@ impl Describer {
             sys::rd_kafka_event_destroy(event);
             Some(answer)
         }
+    }
+}
+
+/// Ids of the cluster's brokers.
+///
+/// # Safety
+/// `native` is alive.
+unsafe fn brokers(native: *mut sys::rd_kafka_t, timeout: Duration) -> Result<Vec<i32>, RDKafkaErrorCode> {
+    let mut metadata = ptr::null();
+    // SAFETY: the caller's promise; the result is destroyed after its numbers were copied.
+    unsafe {
+        let error = sys::rd_kafka_metadata(native, 0, ptr::null_mut(), &mut metadata, millis(timeout));
+        if error != sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR || metadata.is_null() {
+            return Err(error.into());
+        }
+        let count = usize::try_from((*metadata).broker_cnt).unwrap_or(0);
+        let ids = (0..count).map(|i| (*(*metadata).brokers.add(i)).id).collect();
+        sys::rd_kafka_metadata_destroy(metadata);
+        Ok(ids)
     }
 }
 

@@ -74,6 +74,7 @@ pub(crate) struct Reader {
     restarted: Vec<(usize, Instant)>,
     begun: bool,
     asked: Option<Instant>,
+    answered_at: Instant,
     look_at: Instant,
     serve_at: Instant,
     lag_at: Instant,
@@ -108,6 +109,7 @@ impl Reader {
             restarted: Vec::new(),
             begun: false,
             asked: None,
+            answered_at: now,
             look_at: now,
             serve_at: now,
             lag_at: now,
@@ -370,9 +372,11 @@ impl Reader {
             let mut names: Vec<_> = self.topics.iter().map(|topic| topic.native.clone()).collect();
             names.sort_unstable();
             names.dedup();
-            self.describer.ask(&names, REQUEST_TIMEOUT);
-            self.asked = Some(now);
             self.look_at = now + METADATA_INTERVAL;
+            match self.describer.ask(&names, REQUEST_TIMEOUT) {
+                Ok(()) => self.asked = Some(now),
+                Err(error) => self.answered(Err(error))?,
+            }
         }
         Ok(())
     }
@@ -380,16 +384,9 @@ impl Reader {
     fn answered(&mut self, answer: Answer) -> Result<()> {
         let descriptions = match answer {
             Ok(descriptions) => descriptions,
-            Err((code, words)) => {
-                let event = match code {
-                    RDKafkaErrorCode::OperationTimedOut | RDKafkaErrorCode::BrokerTransportFailure => {
-                        self.health.unanswered(&words)
-                    }
-                    _ => self.health.error(code, &words),
-                };
-                return self.say(event);
-            }
+            Err((code, words)) => return self.unanswered(code, &words),
         };
+        self.answered_at = Instant::now();
         let event = self.health.answered();
         self.say(event)?;
         self.missing.clear();
@@ -416,6 +413,20 @@ impl Reader {
         let event = self.health.missing(&names);
         self.say(event)?;
         self.take_up(&grown, ready)
+    }
+
+    /// The cluster gave no answer, or refuses one.
+    fn unanswered(&mut self, code: RDKafkaErrorCode, words: &str) -> Result<()> {
+        self.describer.forget_brokers();
+        let event = match code {
+            RDKafkaErrorCode::OperationTimedOut | RDKafkaErrorCode::BrokerTransportFailure => {
+                // A slow handshake is no outage.
+                let away = self.answered_at.elapsed() >= REQUEST_TIMEOUT;
+                away.then(|| self.health.unanswered(words)).flatten()
+            }
+            _ => self.health.error(code, words),
+        };
+        self.say(event)
     }
 
     /// The rules for beginnings, once the cluster's id is known.
