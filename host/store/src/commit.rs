@@ -3,7 +3,7 @@
 //! A delta is staged (its parts are inserted) and applied (its headers, positions and audit become visible). A commit that the store
 //! decides does both at once; one that a Kafka transaction decides stages before it and applies after it, with the same code.
 
-use redb::WriteTransaction;
+use redb::{ReadableTable, WriteTransaction};
 use sluicebox_core::audit::AuditDelta;
 use sluicebox_core::commit::{Delta, Segment};
 use sluicebox_core::name::PipelineName;

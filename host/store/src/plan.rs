@@ -1,7 +1,7 @@
 //! Which segments are merged next: a pure decision over their sizes.
 //!
 //! Neighbours are merged, so that rows keep their order. Enough rows for a full big segment are merged at once; small ones that trickle
-//! in are merged in tiers, sixteen at a time, so that each row is rewritten a few times at most.
+//! in are merged in tiers, sixteen of a tier at a time, which makes one of the next: each row is rewritten a few times at most.
 
 use std::ops::Range;
 
@@ -13,8 +13,8 @@ const BYTES_FULL: u64 = 16 << 20;
 pub(crate) const ROWS_BIG: u64 = 4096;
 /// Segments of a tier that are merged.
 const FAN_IN: usize = 16;
-/// Tiers, by rows.
-const TIERS: [u64; 3] = [256, ROWS_BIG, 32_768];
+/// A tier has segments of up to this many rows; sixteen of them make a segment of the next tier.
+const TIERS: [u64; 3] = [FAN_IN as u64, 256, ROWS_BIG];
 
 /// What the decision looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,9 +75,12 @@ fn group_end(segments: &[Size], start: usize) -> usize {
 
 /// The small segments at the end, when there are enough of one tier.
 fn tier(segments: &[Size], start: usize) -> Option<Range<usize>> {
+    let mut least = 0;
     TIERS.iter().find_map(|limit| {
-        let trailing = segments[start..].iter().rev().take_while(|segment| segment.rows < *limit).count();
-        (trailing >= FAN_IN).then(|| segments.len() - trailing..segments.len())
+        let trailing = segments[start..].iter().rev().take_while(|segment| segment.rows < *limit);
+        let (all, of_tier) = trailing.fold((0, 0), |(all, of_tier), s| (all + 1, of_tier + usize::from(s.rows >= least)));
+        least = *limit;
+        (of_tier >= FAN_IN).then(|| segments.len() - all..segments.len())
     })
 }
 
