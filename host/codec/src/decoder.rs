@@ -278,7 +278,9 @@ fn slot(column: &Column, keep: bool, hidden: bool, depth: usize) -> Result<Slot>
 fn decimal(precision: u8, scale: i8) -> Result<ToDecimal> {
     match u8::try_from(scale) {
         Ok(scale) if (1..=38).contains(&precision) && scale <= precision => Ok(ToDecimal { precision, scale }),
-        _ => Err(Error::config(format!("decimal({precision},{scale}) is no type: 1 to 38 digits, of them 0 to all after the point"))),
+        _ => Err(Error::config(format!(
+            "decimal({precision},{scale}) is no type: 1 to 38 digits, of them 0 to all after the point"
+        ))),
     }
 }
 

@@ -4,23 +4,23 @@
 //! declared columns. It promises: each record stands alone (a bad one costs only itself), declared columns are always checked,
 //! syntax is checked everywhere, and every question that JSON leaves open has the one answer written in [`rules`].
 
-mod decoder;
-mod object;
-mod value;
-mod columns;
 mod cells;
+mod columns;
 mod convert;
-mod number;
-mod skip;
-mod keys;
-mod string;
-mod scan;
-mod wide;
-mod place;
-mod misfit;
+mod decoder;
 mod fault;
-mod time;
+mod keys;
+mod misfit;
+mod number;
+mod object;
+mod place;
 pub mod rules;
 pub mod sample;
+mod scan;
+mod skip;
+mod string;
+mod time;
+mod value;
+mod wide;
 
 pub use decoder::{JsonDecoder, JsonDecoders};

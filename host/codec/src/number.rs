@@ -20,7 +20,8 @@ pub(crate) struct Number<'a> {
 
 /// Powers of ten that a double holds exactly.
 const EXACT_POWERS: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21,
+    1e22,
 ];
 
 impl<'a> Scanner<'a, '_> {
@@ -246,7 +247,18 @@ mod tests {
 
     #[test]
     fn doubles_are_the_nearest_ones() {
-        for json in ["0.1", "-2.5", "1e22", "1e23", "123456789012345678", "4.35", "5e-324", "1.7976931348623157e308", "1e-400", "0.30000000000000004"] {
+        for json in [
+            "0.1",
+            "-2.5",
+            "1e22",
+            "1e23",
+            "123456789012345678",
+            "4.35",
+            "5e-324",
+            "1.7976931348623157e308",
+            "1e-400",
+            "0.30000000000000004",
+        ] {
             let expected: f64 = json.parse().expect("a float");
             assert_eq!(read(json, |n| n.double()), Ok(Ok(expected)), "{json}");
         }

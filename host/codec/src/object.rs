@@ -2,8 +2,8 @@
 
 use sluicebox_core::reject::Code;
 
-use crate::columns::{Columns, Node};
 use crate::cells::Store;
+use crate::columns::{Columns, Node};
 use crate::fault::{Fault, Parsed};
 use crate::misfit::Pending;
 use crate::scan::{DEPTH_MAX, Scanner};

@@ -95,10 +95,8 @@ pub fn small_columns() -> Vec<Column> {
 }
 
 fn boolean() -> Kind {
-    let pattern = |written: &str| sluicebox_core::column::Pattern {
-        written: written.to_owned(),
-        regex: format!("^(?:{written})$"),
-    };
+    let pattern =
+        |written: &str| sluicebox_core::column::Pattern { written: written.to_owned(), regex: format!("^(?:{written})$") };
     Kind::Boolean { patterns: (pattern("true|1"), pattern("false|0")) }
 }
 

@@ -5,9 +5,7 @@
 #[expect(unsafe_code, reason = "SSE2 finds the end of a string several times faster than a loop over bytes")]
 #[inline(always)]
 pub(crate) fn specials(chunk: &[u8; 16]) -> u32 {
-    use std::arch::x86_64::{
-        _mm_cmpeq_epi8, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi64x, _mm_set1_epi8,
-    };
+    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi64x, _mm_set1_epi8};
     let word = u128::from_le_bytes(*chunk);
     // SAFETY: each of these works on registers alone and needs SSE2, which every x86_64 processor has.
     unsafe {

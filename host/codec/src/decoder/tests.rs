@@ -129,13 +129,16 @@ fn structs_and_arrays_are_read_with_their_own_rules() {
             r#"{"id":4}"#,
         ],
     );
-    assert_eq!(decoded.errors(2), [
-        "place.city: required: is required",
-        "items[1].n: type: cannot be converted to `long` with sl type `long`: \"many\"",
-        "items[1].sku: required: is required",
-        "items[2]: type: expected to be a struct but found number: 7",
-        "tags: type: is not an array: \"x\"",
-    ]);
+    assert_eq!(
+        decoded.errors(2),
+        [
+            "place.city: required: is required",
+            "items[1].n: type: cannot be converted to `long` with sl type `long`: \"many\"",
+            "items[1].sku: required: is required",
+            "items[2]: type: expected to be a struct but found number: 7",
+            "tags: type: is not an array: \"x\"",
+        ]
+    );
     assert_eq!(decoded.rejects.len(), 1);
     let place = decoded.column("place").as_struct();
     assert_eq!((0..4).map(|row| place.is_null(row)).collect::<Vec<_>>(), [false, true, false, true]);
@@ -152,7 +155,8 @@ fn structs_and_arrays_are_read_with_their_own_rules() {
 
 #[test]
 fn b006_one_value_of_the_wrong_type_costs_one_record() {
-    let values: Vec<String> = (0..1_000).map(|n| if n == 500 { r#"{"n":[1]}"#.to_owned() } else { format!(r#"{{"n":{n}}}"#) }).collect();
+    let values: Vec<String> =
+        (0..1_000).map(|n| if n == 500 { r#"{"n":[1]}"#.to_owned() } else { format!(r#"{{"n":{n}}}"#) }).collect();
     let decoded = decode(&[column("n", Kind::Long)], &values.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(decoded.rejects.iter().map(|(record, _)| record).collect::<Vec<_>>(), [500]);
     assert_eq!(decoded.errors(500), ["n: type: expected to be a long but found array: [1]"]);
@@ -162,7 +166,8 @@ fn b006_one_value_of_the_wrong_type_costs_one_record() {
 
 #[test]
 fn b088_a_record_that_is_cut_short_costs_itself_only() {
-    let values: Vec<String> = (0..100).map(|n| if n == 10 { r#"{"a":"x"#.to_owned() } else { format!(r#"{{"a":"v{n}"}}"#) }).collect();
+    let values: Vec<String> =
+        (0..100).map(|n| if n == 10 { r#"{"a":"x"#.to_owned() } else { format!(r#"{{"a":"v{n}"}}"#) }).collect();
     let decoded = decode(&[column("a", Kind::Text)], &values.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(decoded.batch.columns.num_rows(), 99);
     assert_eq!(decoded.rows()[..12], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12]);
@@ -212,10 +217,16 @@ fn b004_a_fraction_never_goes_into_an_integer_column() {
 #[test]
 fn b010_big_integers_keep_every_digit() {
     let columns = [column("device", Kind::Long), column("raw", Kind::Variant)];
-    let decoded = decode(&columns, &[r#"{"device":9007199254740993,"raw":123456789012345678901234567890}"#, r#"{"device":9223372036854775808}"#]);
+    let decoded = decode(
+        &columns,
+        &[r#"{"device":9007199254740993,"raw":123456789012345678901234567890}"#, r#"{"device":9223372036854775808}"#],
+    );
     assert_eq!(decoded.longs("device"), [Some(9_007_199_254_740_993), None]);
     assert_eq!(decoded.texts("raw")[0], Some("123456789012345678901234567890"));
-    assert_eq!(decoded.errors(1), ["device: type: cannot be converted to `long` with sl type `long`, out of range: 9223372036854775808"]);
+    assert_eq!(
+        decoded.errors(1),
+        ["device: type: cannot be converted to `long` with sl type `long`, out of range: 9223372036854775808"]
+    );
 }
 
 #[test]
@@ -227,7 +238,8 @@ fn b012_names_differ_by_case() {
 
 #[test]
 fn b013_a_key_that_comes_twice_rejects_the_record_at_any_depth() {
-    let columns = [column("amount", Kind::Long), column("v", Kind::Variant), column("s", Kind::Struct(vec![column("a", Kind::Long)]))];
+    let columns =
+        [column("amount", Kind::Long), column("v", Kind::Variant), column("s", Kind::Struct(vec![column("a", Kind::Long)]))];
     for (value, path, byte) in [
         (r#"{"amount":1,"amount":1000}"#, "", 12),
         (r#"{"amount":1,"\u0061mount":1000}"#, "", 12),
@@ -302,7 +314,10 @@ fn b020_b183_the_table_of_required_null_and_types() {
     id.empty_is_null = false;
     assert_eq!(why(&id, r#"{"x":""}"#).len(), 1);
     assert_eq!(why(&id, r#"{"x":null}"#), Vec::<String>::new());
-    let plain = decode(&[column("id", Kind::Long), column("age", Kind::Long), column("name", Kind::Text)], &[r#"{"id":1,"age":"abc","name":"A"}"#]);
+    let plain = decode(
+        &[column("id", Kind::Long), column("age", Kind::Long), column("name", Kind::Text)],
+        &[r#"{"id":1,"age":"abc","name":"A"}"#],
+    );
     assert_eq!(plain.errors(0), ["age: type: cannot be converted to `long` with sl type `long`: \"abc\""]);
     assert_eq!((plain.longs("age"), plain.texts("name")), (vec![None], vec![Some("A")]));
 }
@@ -317,18 +332,30 @@ fn b050_an_envelope_is_named_unless_its_keys_are_declared() {
     assert_eq!(declared.rejects, Rejects::default());
     assert_eq!(decode(&[column("id", Kind::Long)], &[r#"{"schema":1,"payload":2,"id":3}"#]).longs("id"), [Some(3)]);
     let price = column("price", Kind::Decimal { precision: 9, scale: 2 });
-    assert_eq!(error(&[price], br#"{"price":"E4g="}"#), "price: type: cannot be converted to `decimal` with sl type `decimal`: \"E4g=\"");
+    assert_eq!(
+        error(&[price], br#"{"price":"E4g="}"#),
+        "price: type: cannot be converted to `decimal` with sl type `decimal`: \"E4g=\""
+    );
 }
 
 #[test]
 fn the_prefix_of_a_registry_is_named_with_its_schema() {
     let told = error(&[column("a", Kind::Long)], b"\0\0\0\0\x2a{\"a\":1}");
-    assert!(told.starts_with(": syntax: the value begins with the five-byte prefix of a schema registry (schema id 42)"), "{told}");
+    assert!(
+        told.starts_with(": syntax: the value begins with the five-byte prefix of a schema registry (schema id 42)"),
+        "{told}"
+    );
 }
 
 #[test]
 fn what_is_no_object_is_said() {
-    for (value, found) in [("[1]", "an array"), (" \"a\"", "a string"), ("12", "a number"), ("null", "null or a bare word"), ("  ", "white space only")] {
+    for (value, found) in [
+        ("[1]", "an array"),
+        (" \"a\"", "a string"),
+        ("12", "a number"),
+        ("null", "null or a bare word"),
+        ("  ", "white space only"),
+    ] {
         assert_eq!(error(&[], value.as_bytes()), format!(": syntax: expected a JSON object at the top, found {found}"));
     }
     for (value, words) in [
@@ -356,7 +383,8 @@ fn what_is_no_object_is_said() {
 fn invalid_utf_8_costs_its_record_even_where_the_batch_joins_it() {
     let columns = [column("a", Kind::Text)];
     // The first value ends within a character whose second byte begins the next.
-    let values: [Option<&[u8]>; 4] = [Some(b"{\"a\":\"x\"}\xc3"), Some(b"\xa9{\"a\":\"y\"}"), Some(b"{\"a\":\"\xff\"}"), Some("{\"a\":\"é\"}".as_bytes())];
+    let values: [Option<&[u8]>; 4] =
+        [Some(b"{\"a\":\"x\"}\xc3"), Some(b"\xa9{\"a\":\"y\"}"), Some(b"{\"a\":\"\xff\"}"), Some("{\"a\":\"é\"}".as_bytes())];
     let decoded = decode_bytes(&columns, &values);
     assert_eq!(decoded.texts("a"), [Some("é")]);
     assert_eq!(decoded.errors(0), [": syntax: invalid UTF-8 at byte 9"]);
@@ -383,12 +411,20 @@ fn trim_empty_and_default_come_in_their_order() {
     assert_eq!((0..4).map(|row| tags.value_length(row)).collect::<Vec<_>>(), [1, 2, 2, 2]);
     n.default = Some("seven".into());
     let refused = JsonDecoder::new(&[n], &[true]).expect_err("a wrong default");
-    assert_eq!(refused.message, "column `n`: the default does not fit the type: cannot be converted to `long` with sl type `long`: \"seven\"");
+    assert_eq!(
+        refused.message,
+        "column `n`: the default does not fit the type: cannot be converted to `long` with sl type `long`: \"seven\""
+    );
 }
 
 #[test]
 fn columns_that_nothing_reads_are_checked_all_the_same() {
-    let columns = [column("a", Kind::Text), required(column("b", Kind::Long)), array(column("c", Kind::Text)), column("d", Kind::Struct(vec![column("e", Kind::Text)]))];
+    let columns = [
+        column("a", Kind::Text),
+        required(column("b", Kind::Long)),
+        array(column("c", Kind::Text)),
+        column("d", Kind::Struct(vec![column("e", Kind::Text)])),
+    ];
     let mut decoder = JsonDecoder::new(&columns, &[false, false, false, false]).expect("a decoder");
     for _ in 0..2 {
         let mut rejects = Rejects::default();
@@ -396,11 +432,10 @@ fn columns_that_nothing_reads_are_checked_all_the_same() {
         let batch = decoder.decode(&sample::records(values.map(|v| Some(v.as_bytes()))), 5, &mut rejects).expect("a batch");
         assert_eq!((batch.columns.num_columns(), batch.columns.num_rows(), batch.closed_at), (0, 3, 5));
         let decoded = Decoded { batch, rejects };
-        assert_eq!(decoded.errors(1), [
-            "a: type: expected to be a string but found array: []",
-            "c: type: is not an array: 1",
-            "b: required: is required",
-        ]);
+        assert_eq!(
+            decoded.errors(1),
+            ["a: type: expected to be a string but found array: []", "c: type: is not an array: 1", "b: required: is required",]
+        );
         assert_eq!(decoded.errors(2), ["d.e: type: expected to be a string but found object: {}"]);
     }
 }
@@ -416,7 +451,11 @@ fn what_a_rule_hides_is_in_no_message() {
     let columns = [card, inner, outer];
     let decoded = decode(
         &columns,
-        &[r#"{"card":"4111x","secret":{"x":"4111x"},"outer":[{"card":"4111x"},"4111x"]}"#, r#"{"card":"4111x","4111x":4111x}"#, r#"{"card":"4111x","secret":"4111x"#],
+        &[
+            r#"{"card":"4111x","secret":{"x":"4111x"},"outer":[{"card":"4111x"},"4111x"]}"#,
+            r#"{"card":"4111x","4111x":4111x}"#,
+            r#"{"card":"4111x","secret":"4111x"#,
+        ],
     );
     assert_eq!(decoded.errors(0).len(), 4);
     for (record, errors) in decoded.rejects.iter() {
@@ -514,18 +553,21 @@ fn scripts_are_not_read_from_the_payload() {
 
 #[test]
 fn a_batch_cut_anywhere_gives_the_same_rows() {
-    let mut values: Vec<Vec<u8>> = (0..40).map(|n| {
-        let mut value = Vec::new();
-        sample::big(n, &mut value);
-        value
-    }).collect();
+    let mut values: Vec<Vec<u8>> = (0..40)
+        .map(|n| {
+            let mut value = Vec::new();
+            sample::big(n, &mut value);
+            value
+        })
+        .collect();
     values[7] = b"{\"event_id\":".to_vec();
     values[9] = "{\"user_id\":\"é\",\"seq\":\"x\"}".as_bytes().to_vec();
     let columns = sample::big_columns();
     let mut decoder = JsonDecoder::new(&columns, &vec![true; columns.len()]).expect("a decoder");
     let mut read = |values: &[Vec<u8>], shift: u32| {
         let mut rejects = Rejects::default();
-        let batch = decoder.decode(&sample::records(values.iter().map(|v| Some(v.as_slice()))), 0, &mut rejects).expect("a batch");
+        let batch =
+            decoder.decode(&sample::records(values.iter().map(|v| Some(v.as_slice()))), 0, &mut rejects).expect("a batch");
         let errors: Vec<_> = rejects.iter().map(|(record, errors)| (record + shift, errors.to_vec())).collect();
         (batch.columns, errors)
     };

@@ -18,7 +18,8 @@ fn needed<T>(found: Option<T>) -> Read<T> {
 #[inline]
 pub(crate) fn utc_instant(text: &[u8]) -> Option<i64> {
     let (head, tail) = text.split_first_chunk::<19>()?;
-    let separators = head[4] == b'-' && head[7] == b'-' && matches!(head[10], b'T' | b' ') && head[13] == b':' && head[16] == b':';
+    let separators =
+        head[4] == b'-' && head[7] == b'-' && matches!(head[10], b'T' | b' ') && head[13] == b':' && head[16] == b':';
     let mut wrong = !separators;
     let mut digit = |index: usize| {
         let digit = head[index].wrapping_sub(b'0');

@@ -62,7 +62,9 @@ impl TimeReader {
     /// A reader of instants; text without an offset is local time of the zone.
     pub(crate) fn timestamp(format: &TimeFormat, zone: &str) -> Result<Self> {
         let zone = Zone::parse(zone).ok_or_else(|| {
-            Error::config(format!("unknown time zone `{zone}`, expected a name such as Europe/Paris, or an offset such as +01:00"))
+            Error::config(format!(
+                "unknown time zone `{zone}`, expected a name such as Europe/Paris, or an offset such as +01:00"
+            ))
         })?;
         Self::new(format, Format::Instant, zone)
     }

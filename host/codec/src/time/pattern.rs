@@ -27,7 +27,10 @@ enum Item {
     Weekday(usize),
     AmPm,
     /// An offset: whether minutes are parted by a colon, and the text that stands for zero.
-    Offset { colons: bool, zero: &'static str },
+    Offset {
+        colons: bool,
+        zero: &'static str,
+    },
     /// `z`, `VV`: a zone's name.
     ZoneName,
     Literal(Vec<u8>),
@@ -223,8 +226,20 @@ fn offset(at: &mut Cursor<'_>, fields: &mut Fields, colons: bool, zero: &str) ->
 
 /// Short names that mean one offset, in hours. Others (`IST`, `BST`) mean different zones to different people and are refused.
 const SHORT_ZONES: [(&str, i32); 14] = [
-    ("WET", 0), ("WEST", 1), ("CET", 1), ("CEST", 2), ("EET", 2), ("EEST", 3), ("EST", -5), ("EDT", -4), ("CST", -6), ("CDT", -5),
-    ("MST", -7), ("MDT", -6), ("PST", -8), ("PDT", -7),
+    ("WET", 0),
+    ("WEST", 1),
+    ("CET", 1),
+    ("CEST", 2),
+    ("EET", 2),
+    ("EEST", 3),
+    ("EST", -5),
+    ("EDT", -4),
+    ("CST", -6),
+    ("CDT", -5),
+    ("MST", -7),
+    ("MDT", -6),
+    ("PST", -8),
+    ("PDT", -7),
 ];
 
 impl Fields {
