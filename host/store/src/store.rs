@@ -16,7 +16,7 @@ use sluicebox_core::query::{Snapshot, Snapshots};
 use crate::catalog::{self, Entry, OURS};
 use crate::evolve::{Evolution, evolve, storable};
 use crate::fault::{self, Fault};
-use crate::file::{Durable, Opener, StoreFile};
+use crate::file::{Durable, StoreFile};
 use crate::layout::{CATALOG, COUNTERS, META, PAUSED, PENDING, POSITIONS, SEQUENCES, take};
 use crate::sink::{TableSink, Target};
 use crate::snapshot::RedbSnapshot;
@@ -76,10 +76,15 @@ impl RedbStore {
     }
 
     /// As [`Self::open`], over another disk.
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests put failing disks in here"))]
-    pub(crate) fn open_with(path: &Path, options: StoreOptions, opener: Opener) -> Result<Self> {
+    #[cfg(test)]
+    pub(crate) fn open_with(path: &Path, options: StoreOptions, opener: crate::file::Opener) -> Result<Self> {
         let file = StoreFile::open_with(path, options.cache_bytes, &options.new_id, opener, None)?;
         Self::start(file, options.tenant)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn file_for_tests(&self) -> &StoreFile {
+        &self.file
     }
 
     fn start(file: StoreFile, tenant: TenantName) -> Result<Self> {

@@ -1,5 +1,9 @@
 //! Tests of the whole store.
 
+mod disk;
 mod kit;
 
 mod basic;
+mod crash;
+mod model;
+mod upkeep;
