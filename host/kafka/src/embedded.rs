@@ -140,20 +140,16 @@ impl EmbeddedBroker {
     }
 
     /// Produces all messages and waits until they are stored; makes the topic, with as many partitions as they need, if there is none.
-    /// Records with the same key share a partition, others take turns. The messages are walked over twice: counted, then sent.
+    /// Records with the same key share a partition, others take turns. All messages are held until their number and size are known.
     /// Returns how many there were.
     ///
     /// # Errors
     /// More than the topic keeps, with nothing produced; a broker that does not take them.
-    pub fn fill<I>(&self, topic: &str, messages: I) -> Result<u64>
-    where
-        I: IntoIterator<Item = Message>,
-        I::IntoIter: Clone,
-    {
-        let messages = messages.into_iter();
+    pub fn fill(&self, topic: &str, messages: impl IntoIterator<Item = Message>) -> Result<u64> {
+        let messages: Vec<Message> = messages.into_iter().collect();
         let mut wheel = vec![Held::default(); PARTITIONS_MAX];
-        for (turn, message) in messages.clone().enumerate() {
-            wheel[spoke(turn, &message)].add(&message);
+        for (turn, message) in messages.iter().enumerate() {
+            wheel[spoke(turn, message)].add(message);
         }
         let known = self.topics.lock().unwrap_or_else(PoisonError::into_inner).get(topic).cloned();
         let partitions = match known {
@@ -165,8 +161,8 @@ impl EmbeddedBroker {
             }
         };
         let mut producer = Producer::new(&self.properties_to_produce())?;
-        for (turn, message) in messages.enumerate() {
-            producer.send(topic, Some((spoke(turn, &message) % partitions) as i32), &message)?;
+        for (turn, message) in messages.iter().enumerate() {
+            producer.send(topic, Some((spoke(turn, message) % partitions) as i32), message)?;
         }
         producer.flush()
     }

@@ -1,5 +1,7 @@
 //! The source against the broker inside the process: everything that needs no real Kafka, in seconds.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::time::{Duration, Instant};
 
 use sluicebox_core::budget::Budget;
