@@ -77,12 +77,13 @@ fn read_schema(r: &mut Reader<'_>) -> Result<SchemaRef> {
 
 /// All tables, in order of name.
 pub(crate) fn all(table: &impl ReadableTable<(&'static str, &'static str), &'static [u8]>) -> Result<Vec<Entry>> {
-    let entry = |row: std::result::Result<(redb::AccessGuard<'_, (&'static str, &'static str)>, redb::AccessGuard<'_, &'static [u8]>), redb::StorageError>| {
+    let mut entries = Vec::new();
+    for row in table.iter()? {
         let (key, value) = row?;
         let (schema, name) = key.value();
-        Entry::from_bytes(TableName::new(schema, name), value.value()).map_err(|e| e.at("the catalog"))
-    };
-    table.iter()?.map(entry).collect()
+        entries.push(Entry::from_bytes(TableName::new(schema, name), value.value()).map_err(|e| e.at("the catalog"))?);
+    }
+    Ok(entries)
 }
 
 /// One table.

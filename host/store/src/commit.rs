@@ -47,11 +47,10 @@ pub(crate) fn stage(txn: &WriteTransaction, delta: &Delta, rejected: Option<&Seg
 pub(crate) fn apply(txn: &WriteTransaction, staged: &Staged) -> Result<()> {
     positions::advance(txn, &staged.pipeline, &staged.advances)?;
     if !staged.headers.is_empty() {
-        let mut number = take(&mut txn.open_table(COUNTERS)?, "segment", staged.headers.len() as u64)?;
+        let first = take(&mut txn.open_table(COUNTERS)?, "segment", staged.headers.len() as u64)?;
         let mut segments = txn.open_table(SEGMENTS)?;
-        for (table, header) in &staged.headers {
+        for (number, (table, header)) in (first..).zip(&staged.headers) {
             segments.insert((*table, number), header.to_bytes().as_slice())?;
-            number += 1;
         }
     }
     audit::record(txn, &staged.pipeline, &staged.audit)
@@ -63,7 +62,8 @@ pub(crate) fn insert_parts(txn: &WriteTransaction, bytes: &[u8], pieces: &[Piece
     let mut parts = txn.open_table(PARTS)?;
     let mut rest = bytes;
     for (number, piece) in (first..).zip(pieces) {
-        let (head, tail) = rest.split_at_checked(piece.len as usize).ok_or_else(|| Fault::Broken("a segment is cut short".into()))?;
+        let (head, tail) =
+            rest.split_at_checked(piece.len as usize).ok_or_else(|| Fault::Broken("a segment is cut short".into()))?;
         parts.insert(number, head)?;
         rest = tail;
     }
@@ -72,7 +72,6 @@ pub(crate) fn insert_parts(txn: &WriteTransaction, bytes: &[u8], pieces: &[Piece
 
 /// Gives the next sequence number of a pipeline out; `applied` says that its delta is applied in the same transaction.
 pub(crate) fn next_sequence(txn: &WriteTransaction, pipeline: &PipelineName, applied: bool) -> Result<u64> {
-
     let mut sequences = txn.open_table(SEQUENCES)?;
     let (last, before) = sequences.get(pipeline.as_str())?.map_or((0, 0), |v| v.value());
     let next = last + 1;

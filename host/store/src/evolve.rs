@@ -19,9 +19,16 @@ pub(crate) enum Evolution {
 
 /// A schema as the catalog keeps it: without metadata, of types that a table can hold.
 pub(crate) fn storable(table: &impl std::fmt::Display, schema: &Schema) -> Result<SchemaRef> {
-    for field in schema.fields() {
-        check_type(field.data_type())
-            .map_err(|kind| Error::config(format!("table {table}: column `{}` has type {kind}, which a table cannot hold; cast it to another type", field.name())))?;
+    for (index, field) in schema.fields().iter().enumerate() {
+        if schema.fields()[..index].iter().any(|before| before.name() == field.name()) {
+            return Err(Error::config(format!("table {table} would have two columns `{}`; give one another name", field.name())));
+        }
+        check_type(field.data_type()).map_err(|kind| {
+            Error::config(format!(
+                "table {table}: column `{}` has type {kind}, which a table cannot hold; cast it to another type",
+                field.name()
+            ))
+        })?;
     }
     let bare = |f: &Arc<Field>| Field::new(f.name(), f.data_type().clone(), f.is_nullable());
     Ok(Arc::new(Schema::new(schema.fields().iter().map(bare).collect::<Vec<_>>())))
@@ -42,7 +49,10 @@ fn check_type(data_type: &DataType) -> Result<(), String> {
 pub(crate) fn evolve(entry: &Entry, owner: &PipelineName, wanted: &SchemaRef) -> Result<Evolution> {
     let table = &entry.name;
     if entry.owner != owner.as_str() {
-        let words = format!("table {table} is written by pipeline {}, so pipeline {owner} cannot write it too; give it a table of its own", entry.owner);
+        let words = format!(
+            "table {table} is written by pipeline {}, so pipeline {owner} cannot write it too; give it a table of its own",
+            entry.owner
+        );
         return Err(Error::config(words));
     }
     let stored = entry.schema();
@@ -54,7 +64,10 @@ pub(crate) fn evolve(entry: &Entry, owner: &PipelineName, wanted: &SchemaRef) ->
     let added = wanted.fields().iter().filter(|f| stored.column_with_name(f.name()).is_none());
     for field in added.clone() {
         if !field.is_nullable() {
-            let words = format!("table {table}: column `{}` is new and cannot be null, but the rows that are there have no value for it; let it be null", field.name());
+            let words = format!(
+                "table {table}: column `{}` is new and cannot be null, but the rows that are there have no value for it; let it be null",
+                field.name()
+            );
             return Err(Error::config(words));
         }
     }
@@ -68,7 +81,9 @@ fn position(rest: &[Arc<Field>], name: &str, table: &impl std::fmt::Display, wan
         Error::config(if wanted.column_with_name(name).is_some() {
             format!("table {table}: column `{name}` comes in another order than the table has it; keep the order, {way_out}")
         } else {
-            format!("table {table} has a column `{name}`, but the pipeline writes none; keep it (NULL AS {name} will do), {way_out}")
+            format!(
+                "table {table} has a column `{name}`, but the pipeline writes none; keep it (NULL AS {name} will do), {way_out}"
+            )
         })
     })
 }
@@ -78,12 +93,16 @@ fn same_type(table: &impl std::fmt::Display, stored: &Field, wanted: &Field) -> 
     if stored.data_type() != wanted.data_type() {
         let (had, has) = (stored.data_type(), wanted.data_type());
         let mend = "cast it back, give the column another name, or write another table";
-        return Err(Error::config(format!("table {table}: column `{name}` is {had} in the table, but the pipeline writes {has}; {mend}")));
+        return Err(Error::config(format!(
+            "table {table}: column `{name}` is {had} in the table, but the pipeline writes {has}; {mend}"
+        )));
     }
     if stored.is_nullable() != wanted.is_nullable() {
         let words = |nullable| if nullable { "may be null" } else { "may not be null" };
         let (had, has) = (words(stored.is_nullable()), words(wanted.is_nullable()));
-        return Err(Error::config(format!("table {table}: column `{name}` {had} in the table, but {has} in the pipeline; write another table")));
+        return Err(Error::config(format!(
+            "table {table}: column `{name}` {had} in the table, but {has} in the pipeline; write another table"
+        )));
     }
     Ok(())
 }
@@ -126,5 +145,7 @@ mod tests {
         let odd = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
         let error = storable(&"s.t", &schema(&[("d", odd)])).expect_err("refused");
         assert!(error.message.contains("column `d`") && error.message.contains("cast it"), "{error}");
+        let error = storable(&"s.t", &schema(&[("a", DataType::Int8), ("a", DataType::Utf8)])).expect_err("refused");
+        assert!(error.message.contains("two columns `a`"), "{error}");
     }
 }

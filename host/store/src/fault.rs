@@ -91,14 +91,19 @@ fn storage_words(path: &Path, error: &redb::Error) -> Error {
     let path_text = path.display();
     match error {
         redb::Error::Io(e) if matches!(e.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge) => {
-            Error::backoff(Domain::State, format!("store {path_text}: no space left ({e}); free space on that disk, then it goes on by itself"))
+            Error::backoff(
+                Domain::State,
+                format!("store {path_text}: no space left ({e}); free space on that disk, then it goes on by itself"),
+            )
         }
-        redb::Error::Io(e) => {
-            Error::backoff(Domain::State, format!("store {path_text}: the disk failed ({e}); it is tried again until the disk works"))
-        }
-        redb::Error::PreviousIo | redb::Error::DatabaseClosed | redb::Error::Backend(_) => {
-            Error::backoff(Domain::State, format!("store {path_text}: the disk failed before ({error}); the file is opened again"))
-        }
+        redb::Error::Io(e) => Error::backoff(
+            Domain::State,
+            format!("store {path_text}: the disk failed ({e}); it is tried again until the disk works"),
+        ),
+        redb::Error::PreviousIo | redb::Error::DatabaseClosed | redb::Error::Backend(_) => Error::backoff(
+            Domain::State,
+            format!("store {path_text}: the disk failed before ({error}); the file is opened again"),
+        ),
         redb::Error::Corrupted(words) => broken(path, words),
         other => Error::fatal(Domain::State, format!("store {path_text}: {other}")),
     }

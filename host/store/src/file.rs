@@ -67,7 +67,8 @@ impl StoreFile {
         lock: Option<StoreLock>,
     ) -> Result<Self, Error> {
         let state = RwLock::new(State::default());
-        let mut file = Self { path: path.to_owned(), cache_bytes, opener, state, id: String::new(), last: AtomicU64::new(0), _lock: lock };
+        let mut file =
+            Self { path: path.to_owned(), cache_bytes, opener, state, id: String::new(), last: AtomicU64::new(0), _lock: lock };
         file.reopen().map_err(|e| opening_words(path, e))?;
         file.id = file.begin_or_check(new_id).map_err(|e| opening_words(path, e))?;
         Ok(file)
@@ -197,7 +198,9 @@ impl StoreFile {
         let meta = txn.open_table(META).map_err(|_| foreign())?;
         let format = meta.get("format")?.and_then(|v| v.value().try_into().ok().map(u64::from_le_bytes)).ok_or_else(foreign)?;
         if format > FORMAT {
-            let words = format!("it has format {format}, this version reads formats up to {FORMAT}; update sluicebox, or use another `data` folder");
+            let words = format!(
+                "it has format {format}, this version reads formats up to {FORMAT}; update sluicebox, or use another `data` folder"
+            );
             return Err(Fault::Port(Error::fatal(Domain::State, words).at(format!("store {}", self.path.display()))));
         }
         let id = meta.get("id")?.ok_or_else(foreign)?;
@@ -262,9 +265,10 @@ fn opening_words(path: &Path, fault: Fault) -> Error {
             let mend = "stop that process, or give the command to the running host";
             Error::fatal(Domain::State, format!("store {file} is in use by another process; {mend}"))
         }
-        redb::Error::UpgradeRequired(version) => {
-            Error::fatal(Domain::State, format!("store {file} has an old file format ({version}); move it away so that its pipelines load again"))
-        }
+        redb::Error::UpgradeRequired(version) => Error::fatal(
+            Domain::State,
+            format!("store {file} has an old file format ({version}); move it away so that its pipelines load again"),
+        ),
         redb::Error::Io(e) if e.kind() == std::io::ErrorKind::InvalidData => broken(path, "it is no redb file"),
         redb::Error::Io(e) => cannot_open(path, &e),
         other => Fault::Storage(Box::new(other)).words(path),

@@ -21,8 +21,12 @@ pub(crate) const CATALOG: TableDefinition<'_, (&str, &str), &[u8]> = TableDefini
 pub(crate) const SEGMENTS: TableDefinition<'_, (u32, u64), &[u8]> = TableDefinition::new("segments");
 /// Part number -> bytes.
 pub(crate) const PARTS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("parts");
-/// Pipeline, cluster, topic id, partition -> topic name, next offset.
-pub(crate) const POSITIONS: TableDefinition<'_, (&str, &str, [u8; 16], i32), (&str, i64)> = TableDefinition::new("positions");
+/// Pipeline, cluster, topic id, partition.
+pub(crate) type PositionKey = (&'static str, &'static str, [u8; 16], i32);
+/// Topic name, next offset.
+pub(crate) type Position = (&'static str, i64);
+/// The position of each partition.
+pub(crate) const POSITIONS: TableDefinition<'_, PositionKey, Position> = TableDefinition::new("positions");
 /// Pipeline -> (last sequence number given out, last one applied).
 pub(crate) const SEQUENCES: TableDefinition<'_, &str, (u64, u64)> = TableDefinition::new("sequences");
 /// Pipeline and sequence number -> a delta that waits for its decider.

@@ -20,7 +20,11 @@ impl StoreLock {
         let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&beside);
         let mut file = open.map_err(|e| cannot_open(path, &e))?;
         if let Err(error) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            return Err(if error == rustix::io::Errno::WOULDBLOCK { held(path, &mut file) } else { cannot_open(path, &error.into()) });
+            return Err(if error == rustix::io::Errno::WOULDBLOCK {
+                held(path, &mut file)
+            } else {
+                cannot_open(path, &error.into())
+            });
         }
         // The id only serves the words; the lock itself is the kernel's.
         let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| write!(file, "{}", std::process::id()));
@@ -47,7 +51,9 @@ fn held(path: &Path, file: &mut File) -> Error {
 pub(crate) fn cannot_open(path: &Path, error: &std::io::Error) -> Error {
     let mend = match error.kind() {
         std::io::ErrorKind::NotFound => "make the folder, or set `data` to one that exists",
-        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => "give this user the right to write there",
+        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+            "give this user the right to write there"
+        }
         _ => "see that the disk works and has space",
     };
     Error::fatal(Domain::State, format!("cannot open store {}: {error}; {mend}", path.display()))

@@ -38,7 +38,10 @@ pub(crate) fn withdraw(txn: &WriteTransaction, pipeline: &PipelineName, sequence
 }
 
 /// The newest pending delta of a pipeline.
-pub(crate) fn newest(table: &impl ReadableTable<(&'static str, u64), &'static [u8]>, pipeline: &PipelineName) -> Result<Option<Sequence>> {
+pub(crate) fn newest(
+    table: &impl ReadableTable<(&'static str, u64), &'static [u8]>,
+    pipeline: &PipelineName,
+) -> Result<Option<Sequence>> {
     let name = pipeline.as_str();
     let last = table.range((name, 0)..=(name, u64::MAX))?.next_back().transpose()?;
     Ok(last.map(|(key, _)| Sequence(key.value().1)))

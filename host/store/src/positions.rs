@@ -6,13 +6,10 @@ use sluicebox_core::name::PipelineName;
 use sluicebox_core::position::{Advance, PartitionId, Positions, TopicId};
 
 use crate::fault::{Fault, Result};
-use crate::layout::POSITIONS;
-
-type Key = (&'static str, &'static str, [u8; 16], i32);
-type Value = (&'static str, i64);
+use crate::layout::{POSITIONS, Position, PositionKey};
 
 /// All positions of a pipeline.
-pub(crate) fn load(table: &impl ReadableTable<Key, Value>, pipeline: &PipelineName) -> Result<Positions> {
+pub(crate) fn load(table: &impl ReadableTable<PositionKey, Position>, pipeline: &PipelineName) -> Result<Positions> {
     let mut positions = Positions::default();
     for row in table.range((pipeline.as_str(), "", [0; 16], i32::MIN)..)? {
         let (key, value) = row?;

@@ -38,7 +38,13 @@ pub(crate) fn read_chunk(parts: &Parts, chunk: &Chunk) -> Result<Buffer> {
 }
 
 /// One column of a segment, in as many arrays as it has chunks. Columns that the segment's schema lacks are null.
-pub(crate) fn read_column(parts: &Parts, header: &Header, schema: &SchemaRef, name: &str, data_type: &DataType) -> Result<Vec<ArrayRef>> {
+pub(crate) fn read_column(
+    parts: &Parts,
+    header: &Header,
+    schema: &SchemaRef,
+    name: &str,
+    data_type: &DataType,
+) -> Result<Vec<ArrayRef>> {
     let Some((index, _)) = schema.column_with_name(name) else {
         return Ok(vec![new_null_array(data_type, header.rows as usize)]);
     };

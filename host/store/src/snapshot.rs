@@ -45,10 +45,12 @@ impl RedbSnapshot {
     fn table_scan(&self, entry: &Entry, projection: Option<&[usize]>, bounds: &[Bound]) -> fault::Result<Scan> {
         let mut segments = headers(&self.txn.open_table(SEGMENTS)?, entry)?;
         let mut wrong = None;
-        segments.retain(|(_, header)| may_hold(entry, header, bounds).unwrap_or_else(|fault| {
-            wrong = Some(fault);
-            true
-        }));
+        segments.retain(|(_, header)| {
+            may_hold(entry, header, bounds).unwrap_or_else(|fault| {
+                wrong = Some(fault);
+                true
+            })
+        });
         if let Some(fault) = wrong {
             return Err(fault);
         }
@@ -71,13 +73,14 @@ pub(crate) fn headers(
     table: &impl ReadableTable<(u32, u64), &'static [u8]>,
     entry: &Entry,
 ) -> fault::Result<VecDeque<(u64, Header)>> {
-    let header = |row: std::result::Result<(redb::AccessGuard<'_, (u32, u64)>, redb::AccessGuard<'_, &'static [u8]>), redb::StorageError>| {
+    let mut found = VecDeque::new();
+    for row in table.range((entry.id, 0)..=(entry.id, u64::MAX))? {
         let (key, value) = row?;
         let number = key.value().1;
         let header = Header::from_bytes(value.value()).map_err(|e| e.at(format!("table {}, segment {number}", entry.name)))?;
-        Ok((number, header))
-    };
-    table.range((entry.id, 0)..=(entry.id, u64::MAX))?.map(header).collect()
+        found.push_back((number, header));
+    }
+    Ok(found)
 }
 
 /// Whether a segment may hold rows that meet all bounds.

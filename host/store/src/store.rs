@@ -20,7 +20,7 @@ use crate::file::{Durable, StoreFile};
 use crate::layout::{CATALOG, COUNTERS, META, PAUSED, PENDING, POSITIONS, SEQUENCES, take};
 use crate::sink::{TableSink, Target};
 use crate::snapshot::RedbSnapshot;
-use crate::upkeep::Upkeep;
+use crate::upkeep::{Upkeep, live_bytes};
 use crate::{audit, commit, compact, pending, positions, rejects};
 
 /// Memory for pages: enough for the columns of a query's current segments, since the system caches the file anyway.
@@ -51,6 +51,8 @@ pub struct RedbStore {
     rejected: Target,
     upkeep: Upkeep,
     doubt: Mutex<Option<Doubt>>,
+    /// Held while a table is registered, so that two pipelines cannot make the same one.
+    registering: Mutex<()>,
 }
 
 /// A failed commit of which it is not known whether it took place.
@@ -89,7 +91,7 @@ impl RedbStore {
 
     fn start(file: StoreFile, tenant: TenantName) -> Result<Self> {
         let rejected = Self::own_tables(&file).map_err(|e| e.words(file.path()))?;
-        Ok(Self { file, tenant, rejected, upkeep: Upkeep::default(), doubt: Mutex::default() })
+        Ok(Self { file, tenant, rejected, upkeep: Upkeep::default(), doubt: Mutex::default(), registering: Mutex::default() })
     }
 
     /// Makes `audit.rejected` in a new store and cleans up after a merge that a crash has cut off.
@@ -120,6 +122,22 @@ impl RedbStore {
         result.map_err(|e| e.words(self.file.path()))
     }
 
+    /// The result of a write; `landed` gives it when the write failed and the file, opened again, shows that it took place.
+    fn certain<T>(&self, done: fault::Result<T>, landed: impl FnOnce() -> fault::Result<T>) -> Result<T> {
+        match &done {
+            Err(Fault::InDoubt(number, _)) if matches!(self.file.landed(*number), Ok(true)) => self.words(landed()),
+            _ => self.words(done),
+        }
+    }
+
+    /// Bytes of all rows, as stored: the file is larger by its indexes and by room that is free.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub fn live_bytes(&self) -> Result<u64> {
+        self.words(live_bytes(&self.file))
+    }
+
     /// Tables that a pipeline writes.
     ///
     /// # Errors
@@ -138,10 +156,14 @@ impl RedbStore {
     /// As for [`Store::commit`].
     pub fn stage(&self, delta: &Delta) -> Result<Sequence> {
         let rejected = rejects::rejected(delta, &self.rejected)?;
-        self.words(self.file.write(Durable::Now, |txn| {
+        let done = self.file.write(Durable::Now, |txn| {
             let staged = commit::stage(txn, delta, rejected.as_ref())?;
             pending::keep(txn, &staged)
-        }))
+        });
+        self.certain(done, || {
+            let newest = pending::newest(&self.file.read()?.open_table(PENDING)?, &delta.pipeline)?;
+            newest.ok_or_else(|| Fault::Broken("a staged delta is missing".into()))
+        })
     }
 
     /// Makes a pending delta visible: the decider has announced it. Durable as applied with the next commit; after a crash before it the
@@ -150,7 +172,7 @@ impl RedbStore {
     /// # Errors
     /// There is no such delta, its positions do not follow the stored ones, or the disk fails.
     pub fn apply(&self, pipeline: &PipelineName, sequence: Sequence) -> Result<()> {
-        self.words(self.file.write(Durable::Later, |txn| pending::apply(txn, pipeline, sequence)))
+        self.certain(self.file.write(Durable::Later, |txn| pending::apply(txn, pipeline, sequence)), || Ok(()))
     }
 
     /// Deletes a pending delta: the decider has refused it.
@@ -158,7 +180,7 @@ impl RedbStore {
     /// # Errors
     /// There is no such delta, or the disk fails.
     pub fn withdraw(&self, pipeline: &PipelineName, sequence: Sequence) -> Result<()> {
-        self.words(self.file.write(Durable::Now, |txn| pending::withdraw(txn, pipeline, sequence)))
+        self.certain(self.file.write(Durable::Now, |txn| pending::withdraw(txn, pipeline, sequence)), || Ok(()))
     }
 
     /// The pending delta of a pipeline and the last one applied: what `settle` decides about at start.
@@ -261,6 +283,7 @@ impl Store for RedbStore {
             return Err(Error::config(words));
         }
         let schema = storable(table, schema)?;
+        let _alone = self.registering.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = self.words(self.register(table, &schema, owner, retention))?;
         Ok(Box::new(TableSink::new(target(&entry))?))
     }
@@ -283,7 +306,7 @@ impl Store for RedbStore {
     }
 
     fn audit(&self, pipeline: &PipelineName, audit: &AuditDelta) -> Result<()> {
-        self.words(self.file.write(Durable::Now, |txn| audit::record(txn, pipeline, audit)))
+        self.certain(self.file.write(Durable::Now, |txn| audit::record(txn, pipeline, audit)), || Ok(()))
     }
 
     fn retain_rejects(&self, retention: Retention) -> Result<()> {

@@ -3,7 +3,6 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-
 use crate::audit;
 use crate::catalog;
 use crate::compact::{self, Merge, Written};
@@ -99,13 +98,15 @@ impl Upkeep {
         let worth = length as f64 > SLACK * live as f64 + SLACK_BYTES as f64;
         if worth && length / MOVED_BYTES_PER_SECOND <= left.as_secs() {
             file.compact()?;
+            // redb's compaction leaves no record of free pages; this commit makes one, so that opening after a kill is quick again.
+            file.write(Durable::Now, |_| Ok(()))?;
         }
         Ok(())
     }
 }
 
 /// Bytes of all rows, as stored.
-fn live_bytes(file: &StoreFile) -> Result<u64> {
+pub(crate) fn live_bytes(file: &StoreFile) -> Result<u64> {
     let txn = file.read()?;
     let segments = txn.open_table(SEGMENTS)?;
     let mut live = 0;

@@ -162,7 +162,8 @@ mod tests {
         let all = (0..1000).map(|n| format!("a text of its own, number {n}"));
         round_trip(Arc::new(StringArray::from_iter_values(all)), Codec::Lz4);
         round_trip(Arc::new(StringArray::from(vec![None::<&str>; 20])), Codec::Dictionary);
-        let random = (0..4000u64).map(|n| char::from_u32((n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as u32 | 1).unwrap_or('x').to_string());
+        let random = (0..4000u64)
+            .map(|n| char::from_u32((n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as u32 | 1).unwrap_or('x').to_string());
         round_trip(Arc::new(StringArray::from_iter_values([random.collect::<String>()])), Codec::Message);
     }
 }

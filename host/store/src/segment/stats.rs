@@ -4,9 +4,9 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Date64Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Date32Type, Date64Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type,
+    UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
@@ -146,7 +146,9 @@ fn bounds(array: &ArrayRef) -> Option<Bounds> {
         DataType::Timestamp(TimeUnit::Nanosecond, _) => {
             // Rounded outwards, since the bounds are coarser than the values.
             let (min, max) = ints::<TimestampNanosecondType>(array, |v| v)?;
-            let coarse = |scalar, up: i128| if let Some(Scalar::Int(v)) = scalar { Some(Scalar::Int((v + up).div_euclid(1_000))) } else { None };
+            let coarse = |scalar, up: i128| {
+                if let Some(Scalar::Int(v)) = scalar { Some(Scalar::Int((v + up).div_euclid(1_000))) } else { None }
+            };
             Some((coarse(min, 0), coarse(max, 999)))
         }
         DataType::Float32 => floats::<Float32Type>(array, f64::from),
@@ -154,7 +156,7 @@ fn bounds(array: &ArrayRef) -> Option<Bounds> {
         DataType::Boolean => {
             let array = array.as_boolean();
             let (trues, valid) = (array.true_count(), array.len() - array.null_count());
-            (valid > 0).then(|| (Some(Scalar::Bool(trues == valid)), Some(Scalar::Bool(trues > 0))))
+            (valid > 0).then_some((Some(Scalar::Bool(trues == valid)), Some(Scalar::Bool(trues > 0))))
         }
         DataType::Utf8 => texts(array.as_string::<i32>().iter()),
         DataType::LargeUtf8 => texts(array.as_string::<i64>().iter()),
@@ -168,11 +170,8 @@ where
     T::Native: Into<i128> + Ord,
 {
     let array = array.as_primitive::<T>();
-    let (min, max) = if array.null_count() == 0 {
-        extremes(array.values().iter().copied())?
-    } else {
-        extremes(array.iter().flatten())?
-    };
+    let (min, max) =
+        if array.null_count() == 0 { extremes(array.values().iter().copied())? } else { extremes(array.iter().flatten())? };
     Some((Some(Scalar::Int(scale(min.into()))), Some(Scalar::Int(scale(max.into())))))
 }
 

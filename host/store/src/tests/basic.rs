@@ -58,7 +58,8 @@ fn a_scan_reads_what_it_names_and_leaves_out_what_cannot_fit() {
     }
     let snapshot = store.snapshot().expect("reads");
     let bound = |comparison, value| Bound { column: 0, comparison, value: Scalar::Int(value) };
-    let found = scan(&*snapshot, &table(), Some(&[2, 0]), &[bound(Comparison::GreaterOrEqual, 150), bound(Comparison::Less, 200)]);
+    let found =
+        scan(&*snapshot, &table(), Some(&[2, 0]), &[bound(Comparison::GreaterOrEqual, 150), bound(Comparison::Less, 200)]);
     let found = found.expect("scans");
     assert_eq!(found.len(), 1);
     assert_eq!(found[0], rows(100, 100).project(&[2, 0]).expect("columns"));
@@ -147,7 +148,8 @@ fn a_new_nullable_column_is_taken_and_older_rows_have_null() {
     let store = open(&folder.path().join("store.redb"));
     let mut old = sink(&store);
     store.commit(&[delta(&mut *old, 0, 5000)]).expect("commits");
-    let wider = fields(&[("id", DataType::Int64), ("new", DataType::Int64), ("text", DataType::Utf8), ("price", DataType::Float64)]);
+    let wider =
+        fields(&[("id", DataType::Int64), ("new", DataType::Int64), ("text", DataType::Utf8), ("price", DataType::Float64)]);
     let mut sink = store.table(&table(), &wider, &pipeline(), Retention::default()).expect("taken");
     let narrow = rows(5000, 10);
     let columns = [0, 0, 1, 2].map(|i| narrow.column(i).clone()).to_vec();
@@ -282,5 +284,32 @@ fn b140_a_second_opening_names_the_file_and_the_holder() {
     let holder = format!("store.redb is in use by process {}", std::process::id());
     assert!(error.message.contains(&holder), "{error}");
     drop(store);
+    drop(open(&path));
+}
+
+/// The other process of the next test: opens the store in its folder and holds it until its input ends.
+#[test]
+#[ignore = "run as a child by the test that follows"]
+fn child_that_holds_a_store() {
+    let _store = open(std::path::Path::new("held.redb"));
+    println!("held");
+    std::io::read_to_string(std::io::stdin()).expect("input ends");
+}
+
+#[test]
+fn b140_another_process_is_refused_with_the_holder_and_let_in_after_its_death() {
+    use std::io::BufRead as _;
+    let folder = tempfile::tempdir().expect("folder");
+    let path = folder.path().join("held.redb");
+    let mut command = std::process::Command::new(std::env::current_exe().expect("this test"));
+    command.args(["--exact", "--ignored", "--nocapture", "tests::basic::child_that_holds_a_store"]).current_dir(folder.path());
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = command.spawn().expect("starts");
+    let output = std::io::BufReader::new(child.stdout.take().expect("piped"));
+    assert!(output.lines().any(|line| line.expect("reads").contains("held")));
+    let error = RedbStore::open(&path, options()).err().expect("refused");
+    assert!(error.message.contains(&format!("held.redb is in use by process {}", child.id())), "{error}");
+    child.kill().expect("kills");
+    child.wait().expect("ends");
     drop(open(&path));
 }

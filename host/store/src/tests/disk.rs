@@ -40,13 +40,17 @@ impl Disk {
 
     /// What is left after the power is lost: only what was synced.
     pub fn power_lost(&self) -> Disk {
-        let synced = self.content().synced.clone();
-        Disk(Arc::new(Mutex::new(Content { now: synced.clone(), synced, ..Content::default() })))
+        Self::left(self.content().synced.clone())
     }
 
     /// What is left after a kill: all that was written.
     pub fn killed(&self) -> Disk {
-        let now = self.content().now.clone();
+        Self::left(self.content().now.clone())
+    }
+
+    /// A file that redb had not begun is emptied before it is opened, as a real one is.
+    fn left(bytes: Vec<u8>) -> Disk {
+        let now = if bytes.starts_with(&[0; 9]) { Vec::new() } else { bytes };
         Disk(Arc::new(Mutex::new(Content { synced: now.clone(), now, ..Content::default() })))
     }
 

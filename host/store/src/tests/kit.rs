@@ -97,10 +97,7 @@ pub fn reject(offset: i64) -> RejectRow {
         offset,
         key: Some(b"k".to_vec()),
         value: None,
-        errors: vec![
-            RowError::new("a.b", Code::REQUIRED, "is required"),
-            RowError::new("", Code::SYNTAX, "no JSON at byte 7"),
-        ],
+        errors: vec![RowError::new("a.b", Code::REQUIRED, "is required"), RowError::new("", Code::SYNTAX, "no JSON at byte 7")],
     }
 }
 
@@ -108,7 +105,12 @@ pub fn position(store: &RedbStore) -> i64 {
     store.positions(&pipeline()).expect("reads").get(&partition(0)).unwrap_or(0)
 }
 
-pub fn scan(snapshot: &dyn Snapshot, table: &TableName, projection: Option<&[usize]>, bounds: &[Bound]) -> Result<Vec<RecordBatch>> {
+pub fn scan(
+    snapshot: &dyn Snapshot,
+    table: &TableName,
+    projection: Option<&[usize]>,
+    bounds: &[Bound],
+) -> Result<Vec<RecordBatch>> {
     snapshot.scan(table, projection, bounds)?.collect()
 }
 

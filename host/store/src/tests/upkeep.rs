@@ -72,7 +72,8 @@ fn after_a_load_the_file_is_little_larger_than_its_rows() {
     load(&store, 60, 10_000);
     store.finish(0, Duration::from_secs(60)).expect("finishes");
     let txn = store.file_for_tests().read().expect("reads");
-    let stored: usize = txn.open_table(PARTS).expect("opens").range(0..).expect("reads").map(|row| row.expect("reads").1.value().len()).sum();
+    let stored: usize =
+        txn.open_table(PARTS).expect("opens").range(0..).expect("reads").map(|row| row.expect("reads").1.value().len()).sum();
     drop(txn);
     let length = std::fs::metadata(&path).expect("exists").len();
     assert!(length as f64 <= 1.3 * stored as f64, "{length} for {stored}");

@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
 use super::*;
-use arrow_array::{BooleanArray, Decimal128Array, Float64Array, Int64Array, StringArray, TimestampMillisecondArray, TimestampNanosecondArray};
+use arrow_array::{
+    BooleanArray, Decimal128Array, Float64Array, Int64Array, StringArray, TimestampMillisecondArray, TimestampNanosecondArray,
+};
 
 fn of(array: impl Array + 'static) -> ColumnStats {
     ColumnStats::of(&(Arc::new(array) as ArrayRef))
