@@ -63,5 +63,8 @@ pub fn check(properties: &[(String, Secret)], timeout: Duration) -> Result<Clust
             }
         }
     }
-    Err(Error::backoff(Domain::Broker, last))
+    match health.unanswered(&last) {
+        Some(SourceEvent::Failed(error)) => Err(error),
+        _ => Err(Error::backoff(Domain::Broker, last)),
+    }
 }

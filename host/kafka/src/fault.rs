@@ -34,17 +34,18 @@ fn classify(code: RDKafkaErrorCode, reason: &str) -> Fault {
         Code::SaslAuthenticationFailed => look("`sasl.username`, `sasl.password` and `sasl.mechanism`"),
         Code::UnsupportedSASLMechanism => look("`sasl.mechanism`: the broker offers others"),
         Code::IllegalSASLState => look("`security.protocol`: this port asks for no login"),
-        Code::Authentication
-            if reason.contains("ILLEGAL_SASL_STATE") || reason.contains("not valid given the current SASL state") =>
-        {
-            look("`security.protocol`: this port asks for no login")
+        Code::Authentication if reason.contains("current SASL state") => look("`security.protocol`: this port asks for no login"),
+        Code::Authentication if reason.contains("mechanism handshake failed") => {
+            look("`sasl.mechanism`: the broker offers others")
         }
-        Code::Authentication if reason.to_lowercase().contains("mechanism") => look("`sasl.mechanism`: the broker offers others"),
         Code::Authentication => look("`sasl.username`, `sasl.password`, `sasl.mechanism` and `security.protocol`"),
         Code::TopicAuthorizationFailed => look("the permissions of this user: it needs Read and Describe on the topic"),
         Code::GroupAuthorizationFailed => look("the permissions of this user: it needs Read on the group, or another `group.id`"),
         Code::ClusterAuthorizationFailed => look("the permissions of this user: it needs Describe on the cluster"),
         Code::AllBrokersDown => Fault::Away,
+        Code::BrokerTransportFailure if reason.contains("SSL handshake failed") => {
+            look("`security.protocol`: does this port speak TLS?")
+        }
         Code::BrokerTransportFailure if reason.contains("security.protocol") => {
             Fault::Hint(format!("{reason}; look at `security.protocol`: does this port want TLS or a login?"))
         }
@@ -60,6 +61,7 @@ pub(crate) struct Health {
     servers: String,
     started: bool,
     refusals: u32,
+    refused: Option<String>,
     hint: Option<String>,
     cluster: Option<String>,
     reading: Option<String>,
@@ -80,12 +82,16 @@ impl Health {
                 self.refusals += 1;
                 let words = format!("the brokers at {} refuse us: {words}", self.servers);
                 if !self.started && self.refusals >= REFUSALS {
-                    return Some(SourceEvent::Failed(Error::fatal(Domain::Broker, words)));
+                    return Some(failed(words));
                 }
                 if self.started {
                     self.cluster = Some(words);
+                } else {
+                    self.refused = Some(words);
                 }
             }
+            // Decided when nothing answers for some time.
+            Fault::Away if self.refused.is_some() => {}
             Fault::Away => {
                 let hint = self.hint.as_deref().unwrap_or("nobody answers");
                 self.cluster.get_or_insert_with(|| format!("no broker at {} can be reached: {hint}", self.servers));
@@ -96,15 +102,19 @@ impl Health {
         self.say()
     }
 
-    /// A request to the cluster got no answer in its time.
+    /// A request to the cluster got no answer in its time: a refusal before it was no accident. (The client tells a refusal once, and
+    /// keeps repeats to itself.)
     pub(crate) fn unanswered(&mut self, words: &str) -> Option<SourceEvent> {
+        if let Some(refused) = self.refused.take() {
+            return Some(failed(refused));
+        }
         self.hint.get_or_insert_with(|| fragment(words));
         self.error(RDKafkaErrorCode::AllBrokersDown, "")
     }
 
     /// The cluster answered.
     pub(crate) fn answered(&mut self) -> Option<SourceEvent> {
-        (self.cluster, self.hint, self.refusals) = (None, None, 0);
+        (self.cluster, self.hint, self.refused, self.refusals) = (None, None, None, 0);
         self.say()
     }
 
@@ -116,7 +126,7 @@ impl Health {
         };
         let words = format!("topic {topic} cannot be read: {words}");
         if !self.started {
-            return Some(SourceEvent::Failed(Error::fatal(Domain::Broker, words)));
+            return Some(failed(words));
         }
         self.reading = Some(words);
         self.say()
@@ -168,6 +178,10 @@ impl Health {
     }
 }
 
+fn failed(words: String) -> SourceEvent {
+    SourceEvent::Failed(Error::fatal(Domain::Broker, words))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,14 +214,42 @@ mod tests {
         for (code, reason, property) in [
             (Code::SSL, "certificate verify failed: unable to get local issuer", "`ssl.ca.location`"),
             (Code::SSL, "SSL handshake failed: Disconnected", "`security.protocol`"),
-            (Code::Authentication, "SASL authentication error: Authentication failed", "`sasl.password`"),
-            (Code::Authentication, "Unsupported mechanism", "`sasl.mechanism`"),
+            (
+                Code::BrokerTransportFailure,
+                "SSL handshake failed: Disconnected: connecting to a PLAINTEXT listener?",
+                "`security.protocol`",
+            ),
+            (
+                Code::Authentication,
+                "SASL PLAIN mechanism handshake failed: Broker: Request not valid in current SASL state",
+                "`security.protocol`: this port asks for no login",
+            ),
+            (
+                Code::Authentication,
+                "Authentication failed due to invalid credentials with SASL mechanism SCRAM-SHA-256",
+                "`sasl.password`",
+            ),
+            (Code::Authentication, "SASL X mechanism handshake failed: Broker: Unsupported SASL mechanism", "`sasl.mechanism`"),
         ] {
             let mut health = Health::new("b:1");
             assert_eq!(words(health.error(code, reason)), "-", "a single one may be a broker that stops");
             let failed = words(health.error(code, reason));
             assert!(failed.starts_with("failed: the brokers at b:1 refuse us: ") && failed.contains(property), "{failed}");
         }
+    }
+
+    #[test]
+    fn a_refusal_that_is_told_once_fails_when_nothing_answers_after_it() {
+        let mut health = Health::new("b:1");
+        assert_eq!(words(health.error(Code::SSL, "SSL handshake failed: Disconnected")), "-");
+        assert_eq!(words(health.error(Code::AllBrokersDown, "1/1 brokers are down")), "-");
+        assert!(words(health.unanswered("timed out")).starts_with("failed: the brokers at b:1 refuse us: SSL handshake failed"));
+        assert_eq!(words(health.error(Code::SSL, "SSL handshake failed: Disconnected")).split(':').next(), Some("failed"));
+
+        let mut accident = Health::new("b:1");
+        accident.error(Code::SSL, "SSL handshake failed: Disconnected");
+        assert_eq!(words(accident.answered()), "-");
+        assert!(words(accident.unanswered("timed out")).starts_with("waiting: no broker at b:1"), "it answered in between");
     }
 
     #[test]

@@ -172,12 +172,12 @@ impl Kafka {
         Ok(OpenTransaction { producer, records })
     }
 
-    /// Oldest and next offset of a partition.
+    /// Oldest and next offset of a partition, open transactions included.
     ///
     /// # Errors
     /// When the node does not answer.
     pub fn watermarks(&self, topic: &str, partition: i32) -> Result<(i64, i64)> {
-        let consumer: BaseConsumer = self.config().create()?;
+        let consumer: BaseConsumer = self.config().set("isolation.level", "read_uncommitted").create()?;
         Ok(consumer.fetch_watermarks(topic, partition, REQUEST_TIME)?)
     }
 
