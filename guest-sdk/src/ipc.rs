@@ -1,30 +1,28 @@
-//! Arrow IPC messages, as they cross the border in the batch plane.
-//!
-//! A schema and a batch are one encapsulated message each: continuation marker, length, metadata, body. A batch is read without a
-//! copy: its arrays lie in the message that came in.
+//! Arrow IPC streams, as they cross the border in the batch plane: a schema is a stream without batches, a batch is a stream with
+//! exactly one. A batch is read without a copy: its arrays lie in the bytes that came in.
 
-use std::collections::HashMap;
 use std::fmt;
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
-use arrow_ipc::convert::fb_to_schema;
-use arrow_ipc::reader::RecordBatchDecoder;
+use arrow_ipc::reader::StreamDecoder;
 use arrow_ipc::writer::StreamWriter;
-use arrow_ipc::{Message, root_as_message};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 
-/// Length of the marker and the length that stand before the metadata.
-const PREFIX: usize = 8;
-const MARKER: [u8; 4] = [0xFF; 4];
+/// What ends a stream: the marker of a message, and no length.
+const END: [u8; 8] = [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0];
 
 /// Reads a schema.
 ///
 /// # Errors
-/// The bytes are no message with a schema.
-pub fn read_schema(bytes: &[u8]) -> Result<Schema, ArrowError> {
-    let (message, _) = split(bytes)?;
-    message.header_as_schema().map(fb_to_schema).ok_or_else(|| broken("the message holds no schema"))
+/// The bytes are no stream.
+pub fn read_schema(bytes: Vec<u8>) -> Result<SchemaRef, ArrowError> {
+    let mut decoder = StreamDecoder::new();
+    let mut bytes = Buffer::from_vec(bytes);
+    if decoder.decode(&mut bytes)?.is_some() {
+        return Err(broken("expected a schema, found a batch"));
+    }
+    decoder.schema().ok_or_else(|| broken("expected a schema, found none"))
 }
 
 /// Writes a schema.
@@ -32,24 +30,29 @@ pub fn read_schema(bytes: &[u8]) -> Result<Schema, ArrowError> {
 /// # Errors
 /// It has a type that IPC cannot carry.
 pub fn write_schema(schema: &Schema) -> Result<Vec<u8>, ArrowError> {
-    StreamWriter::try_new(Vec::new(), schema).map(|writer| writer.get_ref().clone())
+    StreamWriter::try_new(Vec::new(), schema)?.into_inner()
 }
 
-/// Reads a batch of that schema; takes the bytes and makes arrays of them in place.
+/// Reads a batch; takes the bytes and makes arrays of them in place.
 ///
 /// # Errors
-/// The bytes are no message with a batch, or do not fit the schema.
-pub fn read_batch(bytes: Vec<u8>, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
-    let bytes = Buffer::from_vec(bytes);
-    let (message, body) = split(&bytes)?;
-    let batch = message.header_as_record_batch().ok_or_else(|| broken("the message holds no batch"))?;
-    let body = bytes.slice(body);
-    let none = HashMap::new();
-    RecordBatchDecoder::try_new(&body, batch, SchemaRef::clone(schema), &none, &message.version())?.read_record_batch()
+/// The bytes are no stream of one batch.
+pub fn read_batch(bytes: Vec<u8>) -> Result<RecordBatch, ArrowError> {
+    let mut decoder = StreamDecoder::new();
+    let mut bytes = Buffer::from_vec(bytes);
+    let batch = decoder.decode(&mut bytes)?.ok_or_else(|| broken("expected a batch, found none"))?;
+    match decoder.decode(&mut bytes)? {
+        None => Ok(batch),
+        Some(_) => Err(broken("expected one batch, found more")),
+    }
 }
 
 /// Writes batches of one schema.
-pub struct Writer(StreamWriter<Vec<u8>>);
+pub struct Writer {
+    stream: StreamWriter<Vec<u8>>,
+    /// The schema, as every stream begins.
+    head: Vec<u8>,
+}
 
 impl fmt::Debug for Writer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -63,30 +66,24 @@ impl Writer {
     /// # Errors
     /// It has a type that IPC cannot carry.
     pub fn new(schema: &Schema) -> Result<Writer, ArrowError> {
-        StreamWriter::try_new(Vec::new(), schema).map(Writer)
+        let mut stream = StreamWriter::try_new(Vec::new(), schema)?;
+        let head = std::mem::take(stream.get_mut());
+        Ok(Writer { stream, head })
     }
 
-    /// Writes a batch as a message.
+    /// Writes a batch as a stream.
     ///
     /// # Errors
     /// The batch cannot be written.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<Vec<u8>, ArrowError> {
-        *self.0.get_mut() = Vec::with_capacity(batch.get_array_memory_size().next_multiple_of(64) + 1024);
-        self.0.write(batch)?;
-        Ok(std::mem::take(self.0.get_mut()))
+        let bytes = self.stream.get_mut();
+        bytes.reserve(self.head.len() + batch.get_array_memory_size() + 1024);
+        bytes.extend_from_slice(&self.head);
+        self.stream.write(batch)?;
+        let mut bytes = std::mem::take(self.stream.get_mut());
+        bytes.extend_from_slice(&END);
+        Ok(bytes)
     }
-}
-
-/// The metadata of a message, and where its body begins.
-fn split(bytes: &[u8]) -> Result<(Message<'_>, usize), ArrowError> {
-    let Some((prefix, rest)) = bytes.split_first_chunk::<PREFIX>() else { return Err(broken("a message is cut short")) };
-    let [marker @ .., a, b, c, d] = *prefix;
-    let len = u32::from_le_bytes([a, b, c, d]) as usize;
-    if marker != MARKER || len > rest.len() {
-        return Err(broken("a message is cut short or does not begin with its marker"));
-    }
-    let message = root_as_message(&rest[..len]).map_err(|e| broken(&e.to_string()))?;
-    Ok((message, PREFIX + len))
 }
 
 fn broken(what: &str) -> ArrowError {
@@ -111,11 +108,11 @@ mod tests {
             ("d", Arc::new(decimals) as ArrayRef, true),
         ])
         .unwrap();
-        let schema = Arc::new(read_schema(&write_schema(&batch.schema()).unwrap()).unwrap());
+        let schema = read_schema(write_schema(&batch.schema()).unwrap()).unwrap();
         assert_eq!(schema, batch.schema());
         let mut writer = Writer::new(&schema).unwrap();
         for part in [batch.clone(), batch.slice(1, 2), batch.slice(0, 0)] {
-            assert_eq!(read_batch(writer.write(&part).unwrap(), &schema).unwrap(), part);
+            assert_eq!(read_batch(writer.write(&part).unwrap()).unwrap(), part);
         }
     }
 
@@ -125,16 +122,21 @@ mod tests {
         let rows = RecordBatchOptions::new().with_row_count(Some(7));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), vec![], &rows).unwrap();
         let bytes = Writer::new(&schema).unwrap().write(&batch).unwrap();
-        assert_eq!(read_batch(bytes, &schema).unwrap().num_rows(), 7);
+        assert_eq!(read_batch(bytes).unwrap().num_rows(), 7);
     }
 
     #[test]
     fn refuses_broken_bytes() {
-        let schema = Arc::new(Schema::new(vec![Field::new("n", DataType::Int64, true)]));
-        let message = write_schema(&schema).unwrap();
-        assert!(read_batch(message.clone(), &schema).is_err());
-        assert!(read_schema(&message[..message.len() / 2]).is_err());
-        assert!(read_schema(&[]).is_err());
-        assert!(read_schema(&[0; 64]).is_err());
+        let schema = Schema::new(vec![Field::new("n", DataType::Int64, true)]);
+        let head = write_schema(&schema).unwrap();
+        assert!(read_batch(head.clone()).is_err());
+        assert!(read_schema(head[..head.len() / 2].to_vec()).is_err());
+        assert!(read_schema(Vec::new()).is_err());
+        let batch = RecordBatch::new_empty(Arc::new(schema));
+        let bytes = Writer::new(&batch.schema()).unwrap().write(&batch).unwrap();
+        assert!(read_schema(bytes.clone()).is_err());
+        assert!(read_batch(bytes[..bytes.len() - 9].to_vec()).is_err() || bytes.len() < 9);
+        let more = [bytes.strip_suffix(&super::END).unwrap(), bytes.strip_prefix(head.strip_suffix(&super::END).unwrap()).unwrap()];
+        assert_eq!(read_batch(more.concat()).unwrap_err().to_string(), "Ipc error: expected one batch, found more");
     }
 }

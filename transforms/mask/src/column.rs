@@ -26,11 +26,6 @@ impl Rules {
     }
 }
 
-/// Whether columns of that type can be masked.
-pub fn is_text(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
-}
-
 /// The column masked. Another type than text is passed on as it is.
 ///
 /// # Errors
