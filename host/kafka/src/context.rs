@@ -35,6 +35,7 @@ pub(crate) struct Context {
     errors: Mutex<Vec<ClientError>>,
     facilities: Mutex<HashMap<String, (Instant, u64)>>,
     secrets: Vec<String>,
+    changed: AtomicBool,
     committing: AtomicBool,
     commit_refused: AtomicBool,
 }
@@ -54,6 +55,12 @@ impl Context {
     /// Errors since the last call.
     pub(crate) fn errors(&self) -> Vec<ClientError> {
         mem::take(&mut lock(&self.errors))
+    }
+
+    /// Whether the client has taken another id for a topic since the last call. It goes on reading the new topic at the position in the
+    /// old one, and tells that in its debug log only, before the first such record. (The first id that it learns counts too.)
+    pub(crate) fn take_changed(&self) -> bool {
+        self.changed.swap(false, Ordering::AcqRel)
     }
 
     /// Whether a commit may be sent now; the answer to it makes the next one possible.
@@ -91,6 +98,9 @@ impl ClientContext for Context {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, line: &str) {
         use RDKafkaLogLevel::{Alert, Critical, Debug, Emerg, Error, Info, Notice, Warning};
         if matches!(level, Debug) {
+            if facility == "METADATA" && line.contains(" changed id from ") {
+                self.changed.store(true, Ordering::Release);
+            }
             tracing::trace!(target: "librdkafka", "{facility}: {}", self.without_secrets(line));
             return;
         }

@@ -108,6 +108,20 @@ impl MessageQueue {
         count
     }
 
+    /// How many events of the client (errors, log lines) wait to be served.
+    pub(crate) fn events(&self) -> usize {
+        // SAFETY: the client is alive; the reference to its queue is given back at once.
+        unsafe {
+            let events = sys::rd_kafka_queue_get_consumer(self.queue.native());
+            if events.is_null() {
+                return 0;
+            }
+            let length = sys::rd_kafka_queue_length(events);
+            sys::rd_kafka_queue_destroy(events);
+            length
+        }
+    }
+
     /// The high watermark that the last answer of the broker carried; `None` before the first.
     pub(crate) fn cached_high(&self, topic: &CStr, partition: i32) -> Option<i64> {
         let (mut low, mut high) = (-1i64, -1i64);

@@ -62,8 +62,10 @@ pub(crate) fn client(properties: &[(String, Secret)], group: &str, budget: usize
         .set("isolation.level", "read_committed")
         .set("enable.partition.eof", "true")
         .set("allow.auto.create.topics", "false");
-    let debug = value(properties, "debug").is_some_and(|v| !v.is_empty());
-    config.set_log_level(if debug { RDKafkaLogLevel::Debug } else { RDKafkaLogLevel::Info });
+    // The client tells only its debug log when a topic gets another id; see `Context::take_changed`.
+    let debug = value(properties, "debug").filter(|contexts| !contexts.is_empty());
+    config.set("debug", debug.map_or("metadata".to_owned(), |contexts| format!("{contexts},metadata")));
+    config.set_log_level(RDKafkaLogLevel::Debug);
     config
 }
 

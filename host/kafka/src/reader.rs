@@ -13,7 +13,7 @@ use sluicebox_core::position::{PartitionId, TopicId};
 use sluicebox_core::{Domain, Error, Result};
 
 use crate::fault::Health;
-use crate::ffi::{Answer, Client, Describer, MessageQueue, Taken};
+use crate::ffi::{Client, Describer, Description, MessageQueue, Taken};
 use crate::filling::{Filling, Fullness, TAKE_MAX};
 use crate::lookup::{Beginning, Obstacle, REQUEST_TIMEOUT, Rules};
 use crate::outbox::Outbox;
@@ -28,9 +28,8 @@ const SERVE_INTERVAL: Duration = Duration::from_millis(10);
 const LAG_INTERVAL: Duration = Duration::from_millis(200);
 /// How often the group is told positions.
 const COMMIT_INTERVAL: Duration = Duration::from_secs(1);
-/// Events of the client served at once; log lines of `debug` come by the thousand and must not pile up.
-const EVENTS_MAX: usize = 16;
-const DEBUG_EVENTS_MAX: usize = 2000;
+/// Events of the client served at once: a flood of log lines must not keep the reader from reading.
+const EVENTS_MAX: usize = 10_000;
 /// The longest wait for a message: errors are seen and a stop is obeyed within this time.
 const IDLE_WAIT: Duration = Duration::from_millis(100);
 /// The longest wait for a message while a batch waits to be taken.
@@ -69,8 +68,9 @@ pub(crate) struct Reader {
     missing: Vec<usize>,
     filling: Filling,
     gone: Vec<usize>,
-    gone_at: Instant,
-    events_max: usize,
+    doubt_at: Instant,
+    suspect: bool,
+    confirmed: bool,
     restarted: Vec<(usize, Instant)>,
     begun: bool,
     asked: Option<Instant>,
@@ -93,7 +93,6 @@ impl Reader {
                 topics.push(Topic::new(name)?);
             }
         }
-        let debug = properties::value(&settings.properties, "debug").is_some_and(|contexts| !contexts.is_empty());
         let now = Instant::now();
         Ok(Self {
             queue: MessageQueue::new(client.clone(), TAKE_MAX),
@@ -104,8 +103,9 @@ impl Reader {
             rules: None,
             partitions: Vec::new(),
             gone: Vec::new(),
-            gone_at: now,
-            events_max: if debug { DEBUG_EVENTS_MAX } else { EVENTS_MAX },
+            doubt_at: now,
+            suspect: false,
+            confirmed: false,
             restarted: Vec::new(),
             begun: false,
             asked: None,
@@ -132,6 +132,9 @@ impl Reader {
         while !self.outbox.stopped() {
             let now = Instant::now();
             self.serve(now)?;
+            if self.confirmed && !self.gone.is_empty() {
+                self.replace_gone()?;
+            }
             self.step(now)?;
             if self.finished() {
                 return self.finish();
@@ -145,18 +148,18 @@ impl Reader {
         let idle_closes = self.settings.close_when_idle;
         match self.filling.fullness(now) {
             Fullness::Full => {
-                if !self.hand_over() {
+                if !self.hand_over()? {
                     self.wait_to_hand_over();
                 }
             }
             Fullness::Due => {
-                if !self.hand_over() {
+                if !self.hand_over()? {
                     self.take(BUSY_WAIT)?;
                 }
             }
             Fullness::Open(_) if idle_closes => {
                 // Whatever is waiting goes into the batch; when nothing is, it closes as soon as somebody can take it.
-                if self.take(Duration::ZERO)? == 0 && !self.hand_over() {
+                if self.take(Duration::ZERO)? == 0 && !self.hand_over()? {
                     self.take(BUSY_WAIT)?;
                 }
             }
@@ -170,14 +173,16 @@ impl Reader {
         Ok(())
     }
 
-    /// Hands the batch over if there is room and budget for it.
-    fn hand_over(&mut self) -> bool {
-        if !self.outbox.has_room() {
-            return false;
+    /// Hands the batch over if there is room and budget for it, and no doubt that its topics are those that they were: what the client
+    /// has to say is heard first, for it says before a record of another topic that the topic changed.
+    fn hand_over(&mut self) -> Result<bool> {
+        self.serve_client()?;
+        if self.suspect || self.queue.events() > 0 || !self.outbox.has_room() {
+            return Ok(false);
         }
         let Some(permit) = self.settings.budget.take(self.filling.bytes()) else {
             // The pipeline gives the budget back without telling.
-            return false;
+            return Ok(false);
         };
         let number = self.filling.number();
         let mut records = self.filling.close();
@@ -187,7 +192,7 @@ impl Reader {
         records.hold(permit);
         self.outbox.put(SourceEvent::Batch(records));
         self.tell_progress();
-        true
+        Ok(true)
     }
 
     /// Waits for room or, because nobody tells when budget comes back, a moment.
@@ -205,9 +210,9 @@ impl Reader {
             if self.outbox.stopped() {
                 return Ok(false);
             }
-            if !self.hand_over() {
+            if !self.hand_over()? {
                 self.wait_to_hand_over();
-                self.serve_client()?;
+                self.serve(Instant::now())?;
             }
         }
         Ok(true)
@@ -261,8 +266,7 @@ impl Reader {
                     self.gone.push(index);
                 }
                 // A topic made again looks the same: its id is asked first.
-                self.gone_at = Instant::now();
-                self.look_at = self.gone_at;
+                self.ask_again();
                 Ok(())
             }
             Consumed::Closed(code, topic, words) => {
@@ -271,6 +275,12 @@ impl Reader {
             }
             Consumed::Broken(error) => Err(error),
         }
+    }
+
+    /// Wants an answer on topics that was asked for after this moment.
+    fn ask_again(&mut self) {
+        (self.doubt_at, self.confirmed) = (Instant::now(), false);
+        self.look_at = self.doubt_at;
     }
 
     /// Stops fetching partitions of which nothing more is wanted.
@@ -323,7 +333,7 @@ impl Reader {
         }
         self.serve_at = now + SERVE_INTERVAL;
         self.serve_client()?;
-        self.serve_topics(now)?;
+        self.serve_topics()?;
         self.restarted.retain(|(_, until)| now < *until);
         for (index, _) in &self.restarted {
             let partition = &self.partitions[*index];
@@ -342,12 +352,15 @@ impl Reader {
 
     /// Lets the client deliver its errors and log lines.
     fn serve_client(&mut self) -> Result<()> {
-        // Bounded: a flood of log lines must not keep the reader from reading.
-        for _ in 0..self.events_max {
+        for _ in 0..self.queue.events().min(EVENTS_MAX) {
             if let Some(Ok(message)) = self.client.poll(Duration::ZERO) {
                 let place = format!("{}-{}@{}", message.topic(), message.partition(), message.offset());
                 return Err(Error::internal(format!("{place}: a record reached the queue of events")));
             }
+        }
+        if self.client.context().take_changed() {
+            self.suspect = true;
+            self.ask_again();
         }
         for error in self.client.context().errors() {
             let event = self.health.error(error.code, &error.reason);
@@ -356,36 +369,30 @@ impl Reader {
         Ok(())
     }
 
-    fn serve_topics(&mut self, now: Instant) -> Result<()> {
+    fn serve_topics(&mut self) -> Result<()> {
+        let now = Instant::now();
         if let Some(answer) = self.describer.answer() {
             let asked = self.asked.take().unwrap_or(now);
-            self.answered(answer)?;
-            if asked >= self.gone_at {
-                self.replace_gone()?;
-            } else {
-                self.look_at = now;
+            match answer {
+                Ok(descriptions) => self.answered(&descriptions, asked)?,
+                Err((code, words)) => self.unanswered(code, &words)?,
             }
         }
         // An answer always comes, within its time-out; twice that is a client that lost it.
         let waiting = self.asked.is_some_and(|asked| now < asked + 2 * REQUEST_TIMEOUT);
         if !waiting && now >= self.look_at {
-            let mut names: Vec<_> = self.topics.iter().map(|topic| topic.native.clone()).collect();
-            names.sort_unstable();
-            names.dedup();
             self.look_at = now + METADATA_INTERVAL;
+            let names: Vec<_> = self.topics.iter().map(|topic| topic.native.clone()).collect();
             match self.describer.ask(&names, REQUEST_TIMEOUT) {
                 Ok(()) => self.asked = Some(now),
-                Err(error) => self.answered(Err(error))?,
+                Err((code, words)) => self.unanswered(code, &words)?,
             }
         }
         Ok(())
     }
 
-    fn answered(&mut self, answer: Answer) -> Result<()> {
-        let descriptions = match answer {
-            Ok(descriptions) => descriptions,
-            Err((code, words)) => return self.unanswered(code, &words),
-        };
+    /// Topics as the cluster has them, asked for at `asked`.
+    fn answered(&mut self, descriptions: &[Description], asked: Instant) -> Result<()> {
         self.answered_at = Instant::now();
         let event = self.health.answered();
         self.say(event)?;
@@ -412,6 +419,11 @@ impl Reader {
         let names: Vec<&str> = self.missing.iter().map(|index| &*self.topics[*index].name).collect();
         let event = self.health.missing(&names);
         self.say(event)?;
+        if asked >= self.doubt_at {
+            (self.suspect, self.confirmed) = (false, true);
+        } else {
+            self.look_at = Instant::now();
+        }
         self.take_up(&grown, ready)
     }
 

@@ -372,6 +372,29 @@ fn a_topic_made_again_is_never_continued() {
 }
 
 #[test]
+fn a_topic_made_again_and_filled_at_once_gives_no_record_at_old_positions() {
+    let kafka = kafka();
+    for round in 0..5 {
+        let topic = &*format!("again-fast-{round}");
+        kafka.create_topic(topic, 1, &[]).unwrap();
+        kafka.produce(topic, records(10, 1)).unwrap();
+        let mut source = open_source(continuous(kafka, &[topic]));
+        let mut read = Read::default();
+        read.until(&mut *source, 10);
+        kafka.delete_topic(topic).unwrap();
+        kafka.create_topic(topic, 1, &[]).unwrap();
+        kafka.produce(topic, records(3000, 1)).unwrap();
+        loop {
+            match next(&mut *source) {
+                SourceEvent::Batch(records) => panic!("{} records of the new topic", records.len()),
+                SourceEvent::Failed(error) => break assert!(error.message.contains("made again"), "{error}"),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
 fn b060_a_topic_deleted_under_a_reader_is_named_and_others_go_on() {
     let kafka = kafka();
     kafka.create_topic("stays", 1, &[]).unwrap();
