@@ -77,8 +77,10 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         assert_eq!(read as i64, batches * BATCH_ROWS);
         println!("{label:<18}{}", rate(started.elapsed()));
     }
-    println!("file              {stored} MB for {} MB of rows", store.live_bytes()? >> 20);
+    let live = store.live_bytes()? >> 20;
     println!("memory            {}", memory());
+    drop((sink, store));
+    println!("file              {stored} MB, {} MB when closed, for {live} MB of rows", megabytes(&path));
     Ok(())
 }
 

@@ -98,8 +98,6 @@ impl Upkeep {
         let worth = length as f64 > SLACK * live as f64 + SLACK_BYTES as f64;
         if worth && length / MOVED_BYTES_PER_SECOND <= left.as_secs() {
             file.compact()?;
-            // redb's compaction leaves no record of free pages; this commit makes one, so that opening after a kill is quick again.
-            file.write(Durable::Now, |_| Ok(()))?;
         }
         Ok(())
     }
