@@ -181,7 +181,7 @@ fn b138_readers_do_not_wait_for_commits_and_see_none_by_half() {
     });
     times.sort_unstable();
     let p99 = times[times.len() * 99 / 100];
-    assert!(times.len() > 20 && p99 < Duration::from_millis(20), "{} snapshots, p99 {p99:?}", times.len());
+    assert!(times.len() > 20 && p99 < Duration::from_millis(50), "{} snapshots, p99 {p99:?}", times.len());
 }
 
 #[test]
