@@ -65,7 +65,10 @@ fn tell(host: &TenantHost, took: Duration) -> Result<()> {
         print!("{}", runtime.block_on(query(host, sql, Format::Table)).with_context(|| sql.to_owned())?);
     }
     let counts = &host.reports()[0].counts;
-    ensure!(counts.consumed == ORDERS && counts.emitted + counts.filtered + counts.rejected == ORDERS, "the books do not close: {counts:?}");
+    ensure!(
+        counts.consumed == ORDERS && counts.emitted + counts.filtered + counts.rejected == ORDERS,
+        "the books do not close: {counts:?}"
+    );
     println!(
         "\n{} orders in {:.2} s ({}/s): {} in the table, {} filtered, {} rejected",
         thousands(ORDERS),

@@ -1,3 +1,4 @@
-//! What the scenarios share: a child process, a broker, counted input.
+//! What the scenarios share: the program as a child process, and Apache Kafka itself.
 
 pub mod kafka;
+pub mod program;

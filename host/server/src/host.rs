@@ -8,6 +8,7 @@ use anyhow::{Context, Result, anyhow};
 use sluicebox_config::spec::{SourceSpec, Spec, TenantSpec};
 use sluicebox_core::name::{PipelineName, TenantName};
 use sluicebox_core::port::Store;
+use sluicebox_engine::clock::Clock;
 use sluicebox_engine::pipeline::{Command, Finish};
 use sluicebox_engine::route::RoutePorts;
 use sluicebox_engine::status::{PipelineStatus, Report};
@@ -21,8 +22,8 @@ use crate::system::{SystemClock, job_id};
 
 /// Limits of one query.
 pub const QUERY_LIMITS: QueryLimits = QueryLimits { time: Duration::from_secs(60), memory_bytes: 512 << 20, rows: 1_000_000 };
-/// Pages that a store keeps in memory.
-const STORE_CACHE_BYTES: usize = 64 << 20;
+/// How long leaving a store tidy may take.
+const TIDY: Duration = Duration::from_secs(60);
 
 /// A tenant's store, opened, and what asks it.
 pub struct TenantHost {
@@ -46,7 +47,7 @@ pub fn tenant_folder(data: &Path, tenant: &TenantName) -> PathBuf {
 pub fn open_store(data: &Path, tenant: &TenantName) -> Result<Arc<RedbStore>> {
     let folder = tenant_folder(data, tenant);
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    let options = StoreOptions { tenant: tenant.clone(), cache_bytes: STORE_CACHE_BYTES };
+    let options = StoreOptions::new(tenant.clone(), job_id());
     Ok(Arc::new(RedbStore::open(&folder.join("store.redb"), options)?))
 }
 
@@ -151,7 +152,7 @@ impl TenantHost {
     /// # Errors
     /// The disk fails.
     pub fn tidy(&self) -> Result<()> {
-        Ok(self.store.finish(SystemClock.now())?)
+        Ok(self.store.finish(SystemClock.now(), TIDY)?)
     }
 }
 

@@ -7,7 +7,6 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use futures::TryStreamExt;
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -110,9 +109,8 @@ fn statement(body: &str) -> Result<String, Refusal> {
 /// What the statement or its limits do not allow.
 pub async fn query(tenant: &TenantHost, sql: &str, format: Format) -> anyhow::Result<String> {
     let result = tenant.queries().query(sql).await?;
-    let schema = result.schema.clone();
-    let batches: Vec<_> = result.batches.try_collect().await?;
-    rows::format(&schema, &batches, format)
+    let schema = result.schema();
+    rows::format(&schema, &result.collect().await?, format)
 }
 
 /// `GET /v1/status`: each pipeline's state, counts and lag.

@@ -14,6 +14,7 @@ mod program;
 mod row_local;
 mod step;
 mod unnest;
+mod wildcard;
 mod words;
 
 #[cfg(test)]
@@ -23,4 +24,3 @@ pub mod query;
 
 pub use planner::SqlPlanner;
 pub use query::{QueryEngine, QueryLimits, QueryResult};
-

@@ -24,6 +24,7 @@ use crate::now::Moment;
 use crate::program::Program;
 use crate::row_local;
 use crate::step::SqlStep;
+use crate::wildcard;
 use crate::words::words;
 
 /// Plans row-local SQL. One is enough for a process: it keeps the functions, a step keeps its own plan.
@@ -47,7 +48,14 @@ impl SqlPlanner {
     }
 
     /// Optimises a plan that was found row-local, and makes a step of it.
-    fn step(&self, name: &str, input: &SchemaRef, plan: LogicalPlan, moment: Moment, written: &BTreeSet<String>) -> Result<Box<dyn Step>> {
+    fn step(
+        &self,
+        name: &str,
+        input: &SchemaRef,
+        plan: LogicalPlan,
+        moment: Moment,
+        written: &BTreeSet<String>,
+    ) -> Result<Box<dyn Step>> {
         check_names(&plan)?;
         let plan = Analyzer::new().execute_and_check(plan, &self.options, |_, _| {}).map_err(config)?;
         check_constants(&plan).map_err(Error::config)?;
@@ -77,6 +85,7 @@ impl Planner for SqlPlanner {
             let mut query = parse(sql)?;
             row_local::check_query(&query)?;
             names::tables(&mut query, message_table);
+            wildcard::leave_out_metadata(&mut query, input);
             let planned = names::plan(&mut query, |query| {
                 let statement = Statement::Query(Box::new(query.clone()));
                 sql_to_rel(&context).statement_to_plan(DfStatement::Statement(Box::new(statement)))
@@ -133,7 +142,9 @@ fn parse(sql: &str) -> Result<Query> {
         },
         (Some(other), true) => Err(not_a_query(&other.to_string())),
         (None, _) => Err(Error::config(format!("a step is one SELECT over the table {MESSAGE}, and this is empty"))),
-        (Some(_), false) => Err(Error::config(format!("a step is one SELECT over the table {MESSAGE}, and these are several statements"))),
+        (Some(_), false) => {
+            Err(Error::config(format!("a step is one SELECT over the table {MESSAGE}, and these are several statements")))
+        }
     }
 }
 

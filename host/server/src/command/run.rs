@@ -1,5 +1,6 @@
 //! `sluicebox run`: starts what can start, serves HTTP, waits for the end or a signal, drains.
 
+use std::future::IntoFuture;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
