@@ -113,7 +113,7 @@ impl Host {
         let (mut opened, plan) = crate::batch::OpenedTransform::<T>::open(self.0.clone(), schema)?;
         let answer = opened.process(write(&project(batch, &plan.columns)?)?)?;
         check_rejects(&answer.rejects, &plan.codes, batch.num_rows())?;
-        let answered = crate::ipc::read_batch(answer.batch)?;
+        let answered = crate::ipc::Reader::default().read(answer.batch)?;
         let origin = rows(answer.origin, answered.num_rows(), batch.num_rows())?;
         Ok(Answered { batch: answered, origin, rejects: answer.rejects })
     }

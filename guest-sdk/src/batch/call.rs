@@ -7,12 +7,15 @@ use arrow_schema::{Schema, SchemaRef};
 
 use super::{Transform, Validator};
 use crate::bindings::batch_transform::sluicebox::component::{batch_types, types};
-use crate::ipc::{Writer, read_batch, read_schema, write_schema};
+use crate::ipc::{Reader, Writer, read_schema, write_schema};
 use crate::{Context, Opened, Origin, Reject, Rejects, Result};
 
 /// A validator, opened.
 #[derive(Debug)]
-pub struct OpenedValidator<V>(V);
+pub struct OpenedValidator<V> {
+    role: V,
+    reader: Reader,
+}
 
 impl<V: Validator> Opened for OpenedValidator<V> {
     type Schema = Vec<u8>;
@@ -21,15 +24,15 @@ impl<V: Validator> Opened for OpenedValidator<V> {
     type Answer = Vec<Reject>;
 
     fn open(context: types::Context, schema: Vec<u8>) -> Result<(Self, Self::Plan)> {
-        let came = read_schema(schema)?;
+        let came = read_schema(&schema)?;
         let role = V::open(&Context::read(context)?, &came)?;
         let plan = Self::Plan { columns: role.columns(), codes: owned(V::CODES), attributes: Vec::new() };
-        Ok((OpenedValidator(role), plan))
+        Ok((OpenedValidator { role, reader: Reader::default() }, plan))
     }
 
     fn process(&mut self, batch: Vec<u8>) -> Result<Vec<Reject>> {
         let mut rejects = Rejects::default();
-        self.0.validate(&read_batch(batch)?, &mut rejects)?;
+        self.role.validate(&self.reader.read(batch)?, &mut rejects)?;
         Ok(rejects.into_vec())
     }
 }
@@ -39,6 +42,7 @@ impl<V: Validator> Opened for OpenedValidator<V> {
 pub struct OpenedTransform<T> {
     role: T,
     schema: SchemaRef,
+    reader: Reader,
     writer: Writer,
 }
 
@@ -49,7 +53,7 @@ impl<T: Transform> Opened for OpenedTransform<T> {
     type Answer = batch_types::Answer;
 
     fn open(context: types::Context, schema: Vec<u8>) -> Result<(Self, Self::Plan)> {
-        let came = read_schema(schema)?;
+        let came = read_schema(&schema)?;
         let role = T::open(&Context::read(context)?, &came)?;
         let schema = Arc::new(Schema::new(role.output()));
         let plan = Self::Plan {
@@ -59,11 +63,11 @@ impl<T: Transform> Opened for OpenedTransform<T> {
             attributes: Vec::new(),
         };
         let writer = Writer::new(&schema)?;
-        Ok((OpenedTransform { role, schema, writer }, plan))
+        Ok((OpenedTransform { role, schema, reader: Reader::default(), writer }, plan))
     }
 
     fn process(&mut self, batch: Vec<u8>) -> Result<batch_types::Answer> {
-        let batch = read_batch(batch)?;
+        let batch = self.reader.read(batch)?;
         let mut rejects = Rejects::default();
         let answer = self.role.transform(&batch, &mut rejects)?;
         let rows = match &answer.origin {
