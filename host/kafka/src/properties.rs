@@ -92,6 +92,13 @@ pub fn validate_properties(properties: &[(String, Secret)]) -> Result<()> {
     connect(&config, Context::new(properties)).map(drop)
 }
 
+/// Name, version and built-in features (codecs, TLS, logins) of the client library, for the line that a start logs.
+pub fn client_library() -> String {
+    let native = ClientConfig::new().create_native_config();
+    let features = native.and_then(|native| native.get("builtin.features")).unwrap_or_default();
+    format!("librdkafka {} ({features})", rdkafka::util::get_rdkafka_version().1)
+}
+
 /// Words for a property that librdkafka refuses.
 fn refused(error: &KafkaError, config: &ClientConfig) -> Error {
     match error {
@@ -139,6 +146,14 @@ mod tests {
         assert!(wrong.starts_with("`security.protocol`: Invalid value"), "{wrong}");
         let range = message(&[("fetch.wait.max.ms", "-7")]);
         assert!(range.contains("`fetch.wait.max.ms`") && range.contains("-7"), "{range}");
+    }
+
+    #[test]
+    fn b072_the_library_names_all_four_codecs_tls_and_logins() {
+        let library = client_library();
+        for feature in ["librdkafka 2.12", "gzip", "snappy", "lz4", "zstd", "ssl", "sasl_scram", "sasl_plain"] {
+            assert!(library.contains(feature), "{feature}: {library}");
+        }
     }
 
     #[test]

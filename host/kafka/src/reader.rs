@@ -5,23 +5,23 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rdkafka::consumer::{CommitMode, Consumer};
-use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::Message;
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 use sluicebox_core::port::{SourceEvent, SourceProgress, SourceSettings};
-use sluicebox_core::position::{PartitionId, TopicId};
 use sluicebox_core::{Domain, Error, Result};
 
+use self::consume::{Consumed, consume, find};
 use crate::fault::Health;
-use crate::ffi::{Client, Describer, Description, MessageQueue, Taken};
+use crate::ffi::{Client, Describer, MessageQueue};
 use crate::filling::{Filling, Fullness, TAKE_MAX};
-use crate::lookup::{Beginning, Obstacle, REQUEST_TIMEOUT, Rules};
+use crate::lookup::Rules;
 use crate::outbox::Outbox;
-use crate::partition::{Partition, Seen, Topic, made_again};
+use crate::partition::{Partition, Topic};
 use crate::properties;
 
-/// How often topics are looked at: new partitions, deleted topics and topics made again are seen within this time.
-const METADATA_INTERVAL: Duration = Duration::from_secs(1);
+mod consume;
+mod topics;
+
 /// How often errors of the client are looked at.
 const SERVE_INTERVAL: Duration = Duration::from_millis(10);
 /// How often the lag is counted.
@@ -32,27 +32,10 @@ const COMMIT_INTERVAL: Duration = Duration::from_secs(1);
 const EVENTS_MAX: usize = 10_000;
 /// The longest wait for a message: errors are seen and a stop is obeyed within this time.
 const IDLE_WAIT: Duration = Duration::from_millis(100);
-/// The longest wait for a message while a batch waits to be taken.
+/// The longest wait for a message while something else is awaited too.
 const BUSY_WAIT: Duration = Duration::from_millis(5);
 /// How often a spent budget is asked again.
 const BUDGET_WAIT: Duration = Duration::from_millis(1);
-/// A partition that is started again is forwarded again for this long: librdkafka undoes the forward when its stop completes, which
-/// it does not tell.
-const RESTART_TIME: Duration = Duration::from_secs(10);
-
-/// What one message did.
-enum Consumed {
-    /// It is in the batch, or was an end of partition.
-    Read,
-    /// Topics have to be looked at.
-    Look,
-    /// The position of this partition is gone.
-    Gone(usize),
-    /// The partition of this topic may not be read.
-    Closed(RDKafkaErrorCode, String, String),
-    /// The reader cannot go on.
-    Broken(Error),
-}
 
 /// The thread's state.
 pub(crate) struct Reader {
@@ -167,7 +150,9 @@ impl Reader {
                 self.take(left.min(IDLE_WAIT).max(Duration::from_millis(1)))?;
             }
             Fullness::Empty => {
-                self.take(IDLE_WAIT)?;
+                // An answer of the cluster does not wake the reader; before the first one there is nothing else to wait for.
+                let starting = !self.begun && self.asked.is_some();
+                self.take(if starting { BUSY_WAIT } else { IDLE_WAIT })?;
             }
         }
         Ok(())
@@ -283,19 +268,6 @@ impl Reader {
         self.look_at = self.doubt_at;
     }
 
-    /// Stops fetching partitions of which nothing more is wanted.
-    fn pause(&self, ended: &[usize]) -> Result<()> {
-        if ended.is_empty() {
-            return Ok(());
-        }
-        let mut list = TopicPartitionList::with_capacity(ended.len());
-        for index in ended {
-            let partition = &self.partitions[*index].id;
-            list.add_partition(&partition.topic, partition.partition);
-        }
-        self.client.pause(&list).map_err(unexpected)
-    }
-
     /// Whether a run that ends has read everything that was there at start.
     fn finished(&self) -> bool {
         self.settings.stop_at_end && self.begun && self.partitions.iter().all(|p| p.done)
@@ -369,208 +341,6 @@ impl Reader {
         Ok(())
     }
 
-    fn serve_topics(&mut self) -> Result<()> {
-        let now = Instant::now();
-        if let Some(answer) = self.describer.answer() {
-            let asked = self.asked.take().unwrap_or(now);
-            match answer {
-                Ok(descriptions) => self.answered(&descriptions, asked)?,
-                Err((code, words)) => self.unanswered(code, &words)?,
-            }
-        }
-        // An answer always comes, within its time-out; twice that is a client that lost it.
-        let waiting = self.asked.is_some_and(|asked| now < asked + 2 * REQUEST_TIMEOUT);
-        if !waiting && now >= self.look_at {
-            self.look_at = now + METADATA_INTERVAL;
-            let names: Vec<_> = self.topics.iter().map(|topic| topic.native.clone()).collect();
-            match self.describer.ask(&names, REQUEST_TIMEOUT) {
-                Ok(()) => self.asked = Some(now),
-                Err((code, words)) => self.unanswered(code, &words)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Topics as the cluster has them, asked for at `asked`.
-    fn answered(&mut self, descriptions: &[Description], asked: Instant) -> Result<()> {
-        self.answered_at = Instant::now();
-        let event = self.health.answered();
-        self.say(event)?;
-        self.missing.clear();
-        let (mut grown, mut ready) = (Vec::new(), true);
-        for index in 0..self.topics.len() {
-            let Some(description) = descriptions.iter().find(|d| d.topic == *self.topics[index].name) else {
-                ready = false;
-                continue;
-            };
-            match self.topics[index].compare(description) {
-                Seen::Same => {}
-                Seen::Unready => ready = false,
-                Seen::Grown(id, count) => grown.push((index, id, count)),
-                Seen::MadeAgain => return Err(made_again(&self.topics[index].name)),
-                Seen::Missing => self.missing.push(index),
-                Seen::Refused(code, words) => {
-                    let topic = self.topics[index].name.clone();
-                    let event = self.health.unreadable(code, &topic, &words);
-                    self.say(event)?;
-                }
-            }
-        }
-        let names: Vec<&str> = self.missing.iter().map(|index| &*self.topics[*index].name).collect();
-        let event = self.health.missing(&names);
-        self.say(event)?;
-        if asked >= self.doubt_at {
-            (self.suspect, self.confirmed) = (false, true);
-        } else {
-            self.look_at = Instant::now();
-        }
-        self.take_up(&grown, ready)
-    }
-
-    /// The cluster gave no answer, or refuses one.
-    fn unanswered(&mut self, code: RDKafkaErrorCode, words: &str) -> Result<()> {
-        self.describer.forget_brokers();
-        let event = match code {
-            RDKafkaErrorCode::OperationTimedOut | RDKafkaErrorCode::BrokerTransportFailure => {
-                // A slow handshake is no outage.
-                let away = self.answered_at.elapsed() >= REQUEST_TIMEOUT;
-                away.then(|| self.health.unanswered(words)).flatten()
-            }
-            _ => self.health.error(code, words),
-        };
-        self.say(event)
-    }
-
-    /// The rules for beginnings, once the cluster's id is known.
-    fn rules(&mut self) -> Option<Rules> {
-        if self.rules.is_none() {
-            let cluster = self.client.client().fetch_cluster_id(REQUEST_TIMEOUT)?;
-            self.rules = Some(Rules {
-                cluster: cluster.into(),
-                start: self.settings.start,
-                out_of_range: self.settings.out_of_range,
-                positions: self.settings.positions.clone(),
-            });
-        }
-        self.rules.clone()
-    }
-
-    /// Takes up partitions that are new to the reader.
-    fn take_up(&mut self, grown: &[(usize, TopicId, i32)], ready: bool) -> Result<()> {
-        if grown.is_empty() {
-            self.begun |= ready;
-            return Ok(());
-        }
-        let Some(rules) = self.rules() else {
-            let event = self.health.unanswered("the cluster does not tell its id");
-            return self.say(event);
-        };
-        let late = self.begun;
-        let mut list = TopicPartitionList::new();
-        let mut ended = Vec::new();
-        for (topic, id, count) in grown {
-            let known = i32::try_from(self.topics[*topic].partitions.len()).unwrap_or(i32::MAX);
-            let numbers: Vec<i32> = (known..*count).collect();
-            match rules.begin(&self.client, &self.topics[*topic].name.clone(), *id, &numbers, late) {
-                Ok(begun) => {
-                    self.topics[*topic].id = Some(*id);
-                    for (partition, beginning) in begun {
-                        self.adopt(*topic, partition, beginning, &mut list, &mut ended)?;
-                    }
-                }
-                Err(Obstacle::Stop(error)) => return Err(error),
-                Err(Obstacle::Later(error)) => {
-                    self.put_off(&error)?;
-                    self.assign(&list, &ended)?;
-                    return Ok(());
-                }
-            }
-        }
-        self.assign(&list, &ended)?;
-        self.begun |= ready;
-        self.count_lag();
-        Ok(())
-    }
-
-    /// Remembers a partition and tells the pipeline of it.
-    fn adopt(
-        &mut self,
-        topic: usize,
-        id: PartitionId,
-        beginning: Beginning,
-        list: &mut TopicPartitionList,
-        ended: &mut Vec<usize>,
-    ) -> Result<()> {
-        let Beginning { position, gap, end } = beginning;
-        if let Some(gap) = gap {
-            self.outbox.put(SourceEvent::Gap { partition: id.clone(), gap });
-        }
-        self.outbox.put(SourceEvent::Assigned { partition: id.clone(), position });
-        self.queue.forward(&self.topics[topic].native, id.partition);
-        list.add_partition_offset(&id.topic, id.partition, Offset::Offset(position)).map_err(unexpected)?;
-        let index = self.partitions.len();
-        let done = position >= end;
-        if done && self.settings.stop_at_end {
-            ended.push(index);
-        }
-        self.topics[topic].partitions.push(index);
-        self.partitions.push(Partition { id, topic, position, handed: position, high: end, end, done, slot: None });
-        Ok(())
-    }
-
-    fn assign(&self, list: &TopicPartitionList, ended: &[usize]) -> Result<()> {
-        if list.count() > 0 {
-            self.client.incremental_assign(list).map_err(unexpected)?;
-        }
-        self.pause(ended)
-    }
-
-    /// The cluster did not answer in the middle: it is asked again with the next look.
-    fn put_off(&mut self, error: &KafkaError) -> Result<()> {
-        let code = error.rdkafka_error_code().unwrap_or(RDKafkaErrorCode::Fail);
-        let event = self.health.error(code, &error.to_string());
-        self.say(event)
-    }
-
-    /// Goes on behind records that are gone, as the configuration says.
-    fn replace_gone(&mut self) -> Result<()> {
-        while let Some(index) = self.gone.last().copied() {
-            let Some(rules) = self.rules() else { return Ok(()) };
-            let (id, wanted) = (self.partitions[index].id.clone(), self.partitions[index].position);
-            match rules.again(&self.client, &id, wanted) {
-                Ok(beginning) => {
-                    if !self.flush()? {
-                        return Ok(());
-                    }
-                    self.restart(index, beginning)?;
-                    self.gone.pop();
-                }
-                Err(Obstacle::Stop(error)) => return Err(error),
-                Err(Obstacle::Later(error)) => return self.put_off(&error),
-            }
-        }
-        Ok(())
-    }
-
-    fn restart(&mut self, index: usize, beginning: Beginning) -> Result<()> {
-        let partition = &mut self.partitions[index];
-        if let Some(gap) = beginning.gap {
-            self.outbox.put(SourceEvent::Gap { partition: partition.id.clone(), gap });
-            self.outbox.put(SourceEvent::Assigned { partition: partition.id.clone(), position: beginning.position });
-        }
-        (partition.position, partition.handed) = (beginning.position, beginning.position);
-        partition.high = partition.high.max(beginning.end);
-        partition.done = partition.done || partition.position >= partition.end;
-        let done = partition.done && self.settings.stop_at_end;
-        let mut list = TopicPartitionList::with_capacity(1);
-        let offset = Offset::Offset(beginning.position);
-        list.add_partition_offset(&partition.id.topic, partition.id.partition, offset).map_err(unexpected)?;
-        self.client.incremental_unassign(&list).map_err(unexpected)?;
-        self.client.incremental_assign(&list).map_err(unexpected)?;
-        self.restarted.push((index, Instant::now() + RESTART_TIME));
-        self.pause(if done { std::slice::from_ref(&index) } else { &[] })
-    }
-
     /// Counts what is left, from the newest watermarks that came with messages.
     fn count_lag(&mut self) {
         for partition in &mut self.partitions {
@@ -613,74 +383,4 @@ impl Reader {
             tracing::debug!("the group is not told our positions: {error}");
         }
     }
-}
-
-/// The partition that a message came from.
-fn find(topics: &[Topic], taken: &Taken<'_>) -> Option<usize> {
-    let number = usize::try_from(taken.partition()).ok()?;
-    let topic = topics.iter().find(|topic| topic.name.as_bytes() == taken.topic())?;
-    topic.partitions.get(number).copied()
-}
-
-/// Takes one message or event of a partition.
-fn consume(
-    index: Option<usize>,
-    partitions: &mut [Partition],
-    filling: &mut Filling,
-    taken: &Taken<'_>,
-    stop_at_end: bool,
-    ended: &mut Vec<usize>,
-) -> Consumed {
-    let Some((index, partition)) = index.and_then(|index| Some((index, partitions.get_mut(index)?))) else {
-        return Consumed::Look;
-    };
-    let was_done = partition.done;
-    if stop_at_end && was_done {
-        return Consumed::Read;
-    }
-    let offset = taken.offset();
-    match taken.error() {
-        // What is older than the position was delivered before a restart of the partition.
-        None if offset < partition.position => return Consumed::Read,
-        // Written after the start of a run that ends.
-        None if stop_at_end && offset >= partition.end => filling.move_to(partition, partition.end),
-        None => filling.push(partition, taken),
-        Some(RDKafkaErrorCode::PartitionEOF) => {
-            let to = if stop_at_end { offset.min(partition.end) } else { offset };
-            filling.move_to(partition, to);
-        }
-        Some(code) => return event(index, partition, code, taken),
-    }
-    partition.done = partition.position >= partition.end;
-    if stop_at_end && partition.done && !was_done {
-        ended.push(index);
-    }
-    Consumed::Read
-}
-
-/// What an error of a partition means.
-fn event(index: usize, partition: &Partition, code: RDKafkaErrorCode, taken: &Taken<'_>) -> Consumed {
-    use RDKafkaErrorCode as Code;
-    match code {
-        Code::AutoOffsetReset | Code::OffsetOutOfRange => Consumed::Gone(index),
-        Code::UnknownTopicOrPartition
-        | Code::UnknownTopic
-        | Code::UnknownPartition
-        | Code::LeaderNotAvailable
-        | Code::NotLeaderForPartition
-        | Code::BrokerTransportFailure
-        | Code::AllBrokersDown
-        | Code::OperationTimedOut
-        | Code::RequestTimedOut
-        | Code::BrokerNotAvailable => Consumed::Look,
-        Code::TopicAuthorizationFailed => Consumed::Closed(code, partition.id.topic.to_string(), taken.words()),
-        _ => Consumed::Broken(Error::fatal(
-            Domain::Broker,
-            format!("{}@{}: the records cannot be read: {}", partition.id, taken.offset(), properties::fragment(&taken.words())),
-        )),
-    }
-}
-
-fn unexpected(error: KafkaError) -> Error {
-    Error::internal(format!("the Kafka client refuses an assignment: {error}"))
 }

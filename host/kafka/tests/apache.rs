@@ -7,6 +7,8 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use rdkafka::config::ClientConfig;
+use rdkafka::consumer::{BaseConsumer, Consumer};
 use sluicebox_core::budget::Budget;
 use sluicebox_core::port::{BatchLimits, Source, SourceEvent, SourceSettings, Sources};
 use sluicebox_core::position::{PartitionId, Positions};
@@ -138,6 +140,31 @@ fn it_consumes_everything_and_tells_the_group() {
     assert_eq!(once(late).records, 0);
     let early = SourceSettings { start: Start::Time(1_000_000_000_000), ..settings(kafka, &["all"]) };
     assert_eq!(once(early).records, 60_000);
+}
+
+#[test]
+fn a_group_with_live_members_is_left_alone() {
+    let kafka = kafka();
+    kafka.create_topic("live", 1, &[]).unwrap();
+    kafka.produce("live", records(10, 1)).unwrap();
+    let mut config: ClientConfig = kafka.properties().into_iter().collect();
+    let member: BaseConsumer = config.set("group.id", "group-live").set("enable.auto.commit", "false").create().unwrap();
+    member.subscribe(&["live"]).unwrap();
+    let until = Instant::now() + PATIENCE;
+    while member.assignment().unwrap().count() == 0 && Instant::now() < until {
+        drop(member.poll(Duration::from_millis(50)));
+    }
+    assert_eq!(member.assignment().unwrap().count(), 1);
+    let mut source = open_source(continuous(kafka, &["live"]));
+    let mut read = 0;
+    while read < 10 {
+        if let SourceEvent::Batch(batch) = next(&mut *source) {
+            read += batch.len();
+            source.committed(batch.advances());
+        }
+    }
+    assert!(source.next(Duration::from_millis(2500)).is_none(), "a refused commit is no event");
+    assert_eq!(kafka.group_offset("group-live", "live", 0).unwrap(), None);
 }
 
 #[test]
