@@ -95,7 +95,7 @@ impl Stage {
             Kind::Component(step) => step.process(batch, rejects),
             Kind::Keep(keep) => project(batch, keep),
             Kind::Sql { step, metadata, key, keep, .. } => {
-                let batch = metadata::append(batch, metadata, key).map_err(internal)?;
+                let batch = metadata::append(batch, metadata, key, rejects).map_err(internal)?;
                 let batch = step.process(batch, rejects)?;
                 match keep {
                     Some(keep) => project(batch, keep),

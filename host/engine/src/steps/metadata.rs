@@ -1,4 +1,8 @@
-//! Metadata columns of the table `message`: what Kafka knows of a record besides its value. A payload column of the same name wins.
+//! Metadata columns of the table `message`: what Kafka knows of a record besides its value. A payload column of the same name wins:
+//! the caller asks only for those that the payload lacks.
+//!
+//! A privacy rule of the key hides `_kafka_key`; headers pass as they are. A key that its rule cannot hide refuses the record, once
+//! something reads the key.
 
 use std::sync::Arc;
 
@@ -7,6 +11,7 @@ use arrow_array::{ArrayRef, BinaryArray, Int32Array, Int64Array, RecordBatch, St
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema};
 use sluicebox_core::batch::Batch;
 use sluicebox_core::column::timestamp_type;
+use sluicebox_core::reject::{Code, Rejects, RowError};
 
 use super::protect::KeyProtect;
 
@@ -55,16 +60,13 @@ impl Column {
         }
     }
 
-    fn values(self, batch: &Batch, key: &KeyProtect) -> ArrayRef {
+    fn values(self, batch: &Batch, key: &KeyProtect, rejects: &mut Rejects) -> ArrayRef {
         let records = &batch.records;
         let rows = || batch.rows.iter().map(|record| record as usize);
         match self {
-            Self::Key if key.protects() => {
-                let hidden = |record: usize| records.key(record).and_then(|bytes| key.apply(bytes));
-                Arc::new(rows().map(hidden).collect::<StringArray>())
-            }
+            Self::Key if key.protects() => hidden_keys(batch, key, rejects),
             Self::Key => Arc::new(rows().map(|record| records.key(record)).collect::<BinaryArray>()),
-            Self::Topic => Arc::new(rows().map(|record| Some(records.partition(record).topic.clone())).collect::<StringArray>()),
+            Self::Topic => Arc::new(StringArray::from_iter_values(rows().map(|record| &*records.partition(record).topic))),
             Self::Partition => Arc::new(Int32Array::from_iter_values(rows().map(|record| records.partition(record).partition))),
             Self::Offset => Arc::new(Int64Array::from_iter_values(rows().map(|record| records.offset(record)))),
             Self::Timestamp => {
@@ -82,21 +84,36 @@ pub fn fields(columns: &[Column], key: &KeyProtect) -> Vec<Field> {
     columns.iter().map(|column| Field::new(column.name(), column.data_type(key), true).with_metadata(mark())).collect()
 }
 
-/// The batch with these columns behind its own.
+/// The batch with these columns behind its own. The row of a record whose key cannot be hidden stays, with a null there.
 ///
 /// # Errors
 /// When Arrow refuses the columns.
-pub fn append(batch: Batch, columns: &[Column], key: &KeyProtect) -> Result<Batch, ArrowError> {
+pub fn append(batch: Batch, columns: &[Column], key: &KeyProtect, rejects: &mut Rejects) -> Result<Batch, ArrowError> {
     if columns.is_empty() {
         return Ok(batch);
     }
     let mut all: Vec<_> = batch.columns.schema().fields().iter().cloned().collect();
     all.extend(fields(columns, key).into_iter().map(Arc::new));
     let mut values = batch.columns.columns().to_vec();
-    values.extend(columns.iter().map(|column| column.values(&batch, key)));
+    values.extend(columns.iter().map(|column| column.values(&batch, key, rejects)));
     let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(batch.rows.len()));
     let columns = RecordBatch::try_new_with_options(Arc::new(Schema::new(all)), values, &options)?;
     Ok(Batch { columns, ..batch })
+}
+
+fn hidden_keys(batch: &Batch, key: &KeyProtect, rejects: &mut Rejects) -> ArrayRef {
+    let mut refused = None;
+    let mut hidden = |record: u32| match key.apply(batch.records.key(record as usize)?) {
+        Ok(text) => Some(text),
+        Err(words) => {
+            // A record may have many rows.
+            if refused.replace(record) != Some(record) {
+                rejects.add(record, RowError::new(Column::Key.name(), Code::PRIVACY, words));
+            }
+            None
+        }
+    };
+    Arc::new(batch.rows.iter().map(&mut hidden).collect::<StringArray>())
 }
 
 fn header_fields() -> Fields {

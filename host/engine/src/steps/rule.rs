@@ -1,4 +1,16 @@
-//! The privacy rules on one text. They work on characters, never on bytes, and fail closed.
+//! The privacy rules on one text. They work on characters (code points), never on bytes, and fail closed: a value that is not of the
+//! kind that its rule is for is refused, not shown.
+//!
+//! | rule | result |
+//! |---|---|
+//! | none | the value |
+//! | hide, `Hide(s,n)` | empty text, `s` repeated `n` times |
+//! | md5, sha1, sha256, sha512 | lower-case hexadecimal digest of the UTF-8 bytes |
+//! | HMAC-SHA-256 | lower-case hexadecimal, under the key of the rule; without a key a digest of few possible values can be found by listing |
+//! | initials | first character of each word (between ASCII white space), a point after each: `John Doe` is `J.D.` |
+//! | `Email(alg)` | digest of what stands before the last `@`, then `@` and the domain, which must look like one |
+//! | `Mask(c,n,left,right)` | the first `left` characters, `c` repeated `n` times, the last `right` characters; a value of at most `left + right` characters would be shown whole, so that only the `c`s are shown |
+//! | `IPv4(n)`, `IPv6(n)` | the last `n` groups are `0`; a shortened IPv6 address is written out first |
 
 use std::fmt::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -16,9 +28,20 @@ pub struct Rule(Kind);
 
 #[derive(Clone)]
 enum Kind {
-    Plain(Privacy),
+    Shown,
     Hidden(String),
+    Hash(Digest),
+    /// The key is in: a value costs the blocks of its own.
     Keyed(Hmac<Sha256>),
+    Initials,
+    Email(Digest),
+    Mask {
+        fill: String,
+        left: usize,
+        right: usize,
+    },
+    IpV4(usize),
+    IpV6(usize),
 }
 
 /// Why a rule could not be applied; never quotes the value.
@@ -31,54 +54,71 @@ impl Rule {
     /// An empty key.
     pub fn new(privacy: &Privacy) -> Result<Self> {
         Ok(Self(match privacy {
+            Privacy::None => Kind::Shown,
             Privacy::Hide { text, times } => Kind::Hidden(text.repeat(*times)),
-            Privacy::HmacSha256(key) if key.expose().is_empty() => return Err(Error::config("privacy: the key is empty")),
-            Privacy::HmacSha256(key) => {
-                let keyed = Hmac::new_from_slice(key.expose().as_bytes());
-                Kind::Keyed(keyed.map_err(|error| Error::config(format!("privacy: the key cannot be used: {error}")))?)
+            Privacy::Hash(digest) => Kind::Hash(*digest),
+            Privacy::HmacSha256(key) if key.expose().is_empty() => {
+                return Err(Error::config("privacy: the key of hmac_sha256 is empty; expected one that nobody can guess"));
             }
-            other => Kind::Plain(other.clone()),
+            Privacy::HmacSha256(key) => Kind::Keyed(keyed(key.expose().as_bytes())?),
+            Privacy::Initials => Kind::Initials,
+            Privacy::Email(digest) => Kind::Email(*digest),
+            Privacy::Mask { fill, count, left, right } => {
+                Kind::Mask { fill: std::iter::repeat_n(*fill, *count).collect(), left: *left, right: *right }
+            }
+            Privacy::IpV4(groups) => Kind::IpV4(*groups),
+            Privacy::IpV6(groups) => Kind::IpV6(*groups),
         }))
     }
 
     /// Appends the protected text.
     ///
     /// # Errors
-    /// The value is not of the kind that the rule is for: nothing of it may be shown.
+    /// The value is not of the kind that the rule is for: nothing of it may be shown, nor of what was appended.
     pub fn apply(&self, value: &str, out: &mut String) -> Result<(), Misfit> {
         match &self.0 {
-            Kind::Hidden(text) => out.push_str(text),
-            Kind::Keyed(_) | Kind::Plain(Privacy::Hash(_)) => {
-                self.digest(value.as_bytes(), out);
-            }
-            Kind::Plain(Privacy::Initials) => initials(value, out),
-            Kind::Plain(Privacy::Email(digest)) => email(*digest, value, out)?,
-            Kind::Plain(Privacy::Mask { fill, count, left, right }) => mask(value, *fill, *count, (*left, *right), out),
-            Kind::Plain(Privacy::IpV4(groups)) => ipv4(value, *groups, out)?,
-            Kind::Plain(Privacy::IpV6(groups)) => ipv6(value, *groups, out)?,
-            Kind::Plain(_) => out.push_str(value),
+            Kind::Shown => out.push_str(value),
+            Kind::Hidden(_) | Kind::Keyed(_) | Kind::Hash(_) => return self.digest(value.as_bytes(), out),
+            Kind::Initials => initials(value, out),
+            Kind::Email(digest) => email(*digest, value, out)?,
+            Kind::Mask { fill, left, right } => mask(value, fill, (*left, *right), out),
+            Kind::IpV4(groups) => ipv4(value, *groups, out)?,
+            Kind::IpV6(groups) => ipv6(value, *groups, out)?,
         }
         Ok(())
     }
 
-    /// Appends the digest of bytes that need not be text; `false` for a rule that is no digest and does not hide all.
-    pub fn digest(&self, bytes: &[u8], out: &mut String) -> bool {
+    /// Appends what the rule makes of bytes that need not be text.
+    ///
+    /// # Errors
+    /// The rule is neither a digest nor hides everything: it needs text.
+    pub fn digest(&self, bytes: &[u8], out: &mut String) -> Result<(), Misfit> {
         match &self.0 {
             Kind::Hidden(text) => out.push_str(text),
             Kind::Keyed(keyed) => hex(&keyed.clone().chain_update(bytes).finalize().into_bytes(), out),
-            Kind::Plain(Privacy::Hash(digest)) => hash(*digest, bytes, out),
-            Kind::Plain(_) => return false,
+            Kind::Hash(digest) => hash(*digest, bytes, out),
+            _ => return Err("is no UTF-8 text"),
         }
-        true
+        Ok(())
     }
 }
 
+fn keyed(key: &[u8]) -> Result<Hmac<Sha256>> {
+    Hmac::new_from_slice(key).map_err(|error| Error::config(format!("privacy: the key of hmac_sha256 cannot be used: {error}")))
+}
+
+/// The longest digest is SHA-512's.
+const DIGEST_BYTES_MAX: usize = 64;
+
 fn hex(bytes: &[u8], out: &mut String) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    for byte in bytes {
-        out.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        out.push(char::from(DIGITS[usize::from(byte & 15)]));
+    let mut text = [b'0'; 2 * DIGEST_BYTES_MAX];
+    for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 15)];
     }
+    // Digits are always text.
+    out.push_str(std::str::from_utf8(&text[..2 * bytes.len()]).unwrap_or_default());
 }
 
 fn hash(digest: Digest, bytes: &[u8], out: &mut String) {
@@ -91,14 +131,18 @@ fn hash(digest: Digest, bytes: &[u8], out: &mut String) {
 }
 
 fn initials(value: &str, out: &mut String) {
-    for first in value.split_whitespace().filter_map(|word| word.chars().next()) {
+    let space = |c: char| c.is_ascii_whitespace() || c == '\u{b}';
+    for first in value.split(space).filter_map(|word| word.chars().next()) {
         out.push(first);
         out.push('.');
     }
 }
 
+/// The domain is shown, so it must be one: `@handle` or `a @ b c` would show what is private.
 fn email(digest: Digest, value: &str, out: &mut String) -> Result<(), Misfit> {
-    let parts = value.rsplit_once('@').filter(|(local, domain)| !local.is_empty() && !domain.is_empty());
+    let of_domain = |c: char| c.is_alphanumeric() || c == '.' || c == '-';
+    let parts =
+        value.rsplit_once('@').filter(|(local, domain)| !local.is_empty() && !domain.is_empty() && domain.chars().all(of_domain));
     let (local, domain) = parts.ok_or("is no e-mail address")?;
     hash(digest, local.as_bytes(), out);
     out.push('@');
@@ -106,13 +150,18 @@ fn email(digest: Digest, value: &str, out: &mut String) -> Result<(), Misfit> {
     Ok(())
 }
 
-/// A value that is no longer than what would be kept is not shown at all.
-fn mask(value: &str, fill: char, count: usize, (left, right): (usize, usize), out: &mut String) {
-    let length = value.chars().count();
-    let (left, right) = if length > left + right { (left, right) } else { (0, 0) };
-    out.extend(value.chars().take(left));
-    out.extend(std::iter::repeat_n(fill, count));
-    out.extend(value.chars().skip(length - right));
+fn mask(value: &str, fill: &str, (left, right): (usize, usize), out: &mut String) {
+    if value.chars().count() <= left.saturating_add(right) {
+        return out.push_str(fill);
+    }
+    let start = value.char_indices().nth(left).map_or(value.len(), |(start, _)| start);
+    let end = match right {
+        0 => value.len(),
+        right => value.char_indices().rev().nth(right - 1).map_or(0, |(end, _)| end),
+    };
+    out.push_str(&value[..start]);
+    out.push_str(fill);
+    out.push_str(&value[end..]);
 }
 
 fn ipv4(value: &str, groups: usize, out: &mut String) -> Result<(), Misfit> {
@@ -125,17 +174,19 @@ fn ipv4(value: &str, groups: usize, out: &mut String) -> Result<(), Misfit> {
     Ok(())
 }
 
-/// A shortened address is written out first, so that the last groups are really the last.
+/// Groups stay as they were written where all eight were.
 fn ipv6(value: &str, groups: usize, out: &mut String) -> Result<(), Misfit> {
     let address: Ipv6Addr = value.parse().map_err(|_| "is no IPv6 address")?;
-    let segments = address.segments().map(|segment| format!("{segment:x}"));
     let written: Vec<&str> = value.split(':').collect();
     let whole = written.len() == 8 && written.iter().all(|group| !group.is_empty());
     let kept = 8 - groups.min(8);
-    for (index, segment) in segments.iter().enumerate() {
+    for (index, segment) in address.segments().into_iter().enumerate() {
         let colon = if index == 0 { "" } else { ":" };
-        let text = if whole { written[index] } else { segment };
-        let _ = write!(out, "{colon}{}", if index < kept { text } else { "0" });
+        let _ = match (index < kept, whole) {
+            (false, _) => write!(out, "{colon}0"),
+            (true, true) => write!(out, "{colon}{}", written[index]),
+            (true, false) => write!(out, "{colon}{segment:x}"),
+        };
     }
     Ok(())
 }
