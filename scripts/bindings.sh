@@ -32,6 +32,7 @@ generate batch-validator "${shared[@]}" --with "$(types batch-types batch_transf
 generate record-transform "${shared[@]}"
 generate record-validator "${shared[@]}" --with "$(types record-types record_transform)"
 sums >$rust/wit.cksum
+cargo fmt -p sluicebox-guest-sdk
 
 c=tests/guests/c/bindings
 mkdir -p $c

@@ -97,7 +97,7 @@ macro_rules! __export {
             }
 
             use $crate::bindings::$world as world;
-            world::export!(Component with_types_in world);
+    world::export!(Component with_types_in world);
         };
     };
 }

@@ -51,9 +51,9 @@ use crate::{Context, Reject, Rejects, Result};
 pub use crate::bindings::record_transform::sluicebox::component::record_types::{Field, Kind, Row, Value};
 #[doc(hidden)]
 pub use call::{OpenedTransform, OpenedValidator};
-pub use cell::{Cell, expect, field};
 #[doc(hidden)]
 pub use cell::read_cell;
+pub use cell::{Cell, expect, field};
 
 /// Checks rows and changes none.
 pub trait Validator: Sized + 'static {

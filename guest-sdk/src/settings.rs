@@ -19,7 +19,8 @@ impl Settings {
     /// # Errors
     /// The text is not a JSON object.
     pub fn parse(text: &str) -> Result<Settings, String> {
-        let value = if text.trim().is_empty() { Json::Object(Vec::new()) } else { Json::parse(text).map_err(|e| e.to_string())? };
+        let value =
+            if text.trim().is_empty() { Json::Object(Vec::new()) } else { Json::parse(text).map_err(|e| e.to_string())? };
         match value {
             Json::Object(entries) => Ok(Settings { entries, known: RefCell::default() }),
             other => Err(format!("settings are a mapping of names to values, found {other}")),

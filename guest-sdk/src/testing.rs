@@ -174,7 +174,10 @@ fn unknown(column: &str) -> Error {
 /// What a host checks of rejects.
 fn check_rejects(rejects: &[Reject], codes: &[String], rows: usize) -> Result<()> {
     match rejects.iter().find(|reject| !codes.contains(&reject.code) || reject.row as usize >= rows) {
-        Some(reject) => Err(Error::Fatal(format!("a reject of row {} has code `{}`; rows: {rows}, codes: {codes:?}", reject.row, reject.code))),
+        Some(reject) => Err(Error::Fatal(format!(
+            "a reject of row {} has code `{}`; rows: {rows}, codes: {codes:?}",
+            reject.row, reject.code
+        ))),
         None => Ok(()),
     }
 }
@@ -183,7 +186,9 @@ fn check_rejects(rejects: &[Reject], codes: &[String], rows: usize) -> Result<()
 fn rows(origin: Origin, answered: usize, came: usize) -> Result<Vec<u32>> {
     match origin {
         Origin::Same if answered == came => Ok((0_u32..).take(came).collect()),
-        Origin::Rows(rows) if rows.len() == answered && rows.is_sorted() && rows.last().is_none_or(|row| (*row as usize) < came) => {
+        Origin::Rows(rows)
+            if rows.len() == answered && rows.is_sorted() && rows.last().is_none_or(|row| (*row as usize) < came) =>
+        {
             Ok(rows)
         }
         other => Err(Error::Fatal(format!("{answered} rows of {came} cannot come from {other:?}"))),

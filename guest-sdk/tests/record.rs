@@ -115,6 +115,8 @@ fn what_does_not_fit_is_told_when_opening() {
     other[3].kind = Kind::Decimal;
     let Err(Error::Fatal(words)) = Host::with_settings("{}").transform_rows::<Lines>(&other, &[]) else { panic!("it fits") };
     assert_eq!(words, "column `price` is decimal: expected float");
-    let Err(Error::Fatal(words)) = Host::with_settings("{}").transform_rows::<Lines>(&schema()[..4], &[]) else { panic!("it fits") };
+    let Err(Error::Fatal(words)) = Host::with_settings("{}").transform_rows::<Lines>(&schema()[..4], &[]) else {
+        panic!("it fits")
+    };
     assert_eq!(words, "there is no column `tags`: expected one of note, id, quantity, price");
 }

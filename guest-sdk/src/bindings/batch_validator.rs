@@ -7,11 +7,11 @@
 //   * with "sluicebox:component/batch-types@0.1.0" = "crate::bindings::batch_transform::sluicebox::component::batch_types"
 //   * pub-export-macro
 #[allow(unfulfilled_lint_expectations, unused_imports)]
+use crate::bindings::batch_transform::sluicebox::component::batch_types as __with_name2;
+#[allow(unfulfilled_lint_expectations, unused_imports)]
 use crate::bindings::batch_transform::sluicebox::component::log as __with_name0;
 #[allow(unfulfilled_lint_expectations, unused_imports)]
 use crate::bindings::batch_transform::sluicebox::component::types as __with_name1;
-#[allow(unfulfilled_lint_expectations, unused_imports)]
-use crate::bindings::batch_transform::sluicebox::component::batch_types as __with_name2;
 #[rustfmt::skip]
 #[allow(dead_code, clippy::all)]
 pub mod exports {

@@ -3,11 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use arrow_array::types::{BinaryType, BinaryViewType, ByteArrayType, ByteViewType, LargeBinaryType, LargeUtf8Type, StringViewType, Utf8Type};
+use arrow_array::types::{ByteArrayType, ByteViewType};
 use arrow_array::{
     ArrayRef, ArrowPrimitiveType, BooleanArray, FixedSizeBinaryArray, FixedSizeListArray, GenericByteArray, GenericByteViewArray,
     GenericListArray, MapArray, NullArray, OffsetSizeTrait, PrimitiveArray, RecordBatch, RecordBatchOptions, StructArray,
-    downcast_primitive,
 };
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_ipc::{FieldNode, RecordBatch as Description};
@@ -56,8 +55,7 @@ impl Decoder<'_> {
                 self.primitive::<$type>(data_type, len, nulls)
             };
         }
-        downcast_primitive! {
-            data_type => (primitive),
+        match_type!(data_type, primitive, {
             DataType::Boolean => Ok(Arc::new(BooleanArray::new(self.bits(len)?, nulls))),
             DataType::Utf8 => self.bytes::<Utf8Type>(len, nulls),
             DataType::LargeUtf8 => self.bytes::<LargeUtf8Type>(len, nulls),
@@ -78,7 +76,7 @@ impl Decoder<'_> {
             DataType::Struct(fields) => Ok(Arc::new(self.structure(fields, len, nulls)?)),
             DataType::Map(field, ordered) => self.map(field, len, nulls, *ordered),
             other => Err(ArrowError::NotYetImplemented(format!("columns of type {other} cannot be read"))),
-        }
+        })
     }
 
     fn buffer(&mut self) -> Result<Buffer, ArrowError> {
@@ -150,7 +148,12 @@ impl Decoder<'_> {
         Ok(Arc::new(GenericByteViewArray::<T>::try_new(views, buffers, nulls)?))
     }
 
-    fn list<O: OffsetSizeTrait>(&mut self, field: &FieldRef, len: usize, nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowError> {
+    fn list<O: OffsetSizeTrait>(
+        &mut self,
+        field: &FieldRef,
+        len: usize,
+        nulls: Option<NullBuffer>,
+    ) -> Result<ArrayRef, ArrowError> {
         let offsets = self.offsets::<O>(len)?;
         let values = self.array(field.data_type())?;
         Ok(Arc::new(GenericListArray::try_new(Arc::clone(field), offsets, values, nulls)?))
@@ -164,7 +167,8 @@ impl Decoder<'_> {
     fn map(&mut self, field: &FieldRef, len: usize, nulls: Option<NullBuffer>, ordered: bool) -> Result<ArrayRef, ArrowError> {
         let offsets = self.offsets(len)?;
         let entries = self.array(field.data_type())?;
-        let entries = entries.as_any().downcast_ref::<StructArray>().ok_or_else(|| broken("the entries of a map are no struct"))?;
+        let entries =
+            entries.as_any().downcast_ref::<StructArray>().ok_or_else(|| broken("the entries of a map are no struct"))?;
         Ok(Arc::new(MapArray::try_new(Arc::clone(field), offsets, entries.clone(), nulls, ordered)?))
     }
 }

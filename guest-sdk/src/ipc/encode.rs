@@ -1,8 +1,10 @@
 //! Arrays into the body of a message.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{BinaryType, BinaryViewType, ByteArrayType, ByteViewType, LargeBinaryType, LargeUtf8Type, StringViewType, Utf8Type};
-use arrow_array::{Array, GenericByteArray, GenericByteViewArray, GenericListArray, OffsetSizeTrait, PrimitiveArray, RecordBatch, downcast_primitive};
+use arrow_array::types::{ByteArrayType, ByteViewType};
+use arrow_array::{
+    Array, GenericByteArray, GenericByteViewArray, GenericListArray, OffsetSizeTrait, PrimitiveArray, RecordBatch,
+};
 use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_ipc::{Buffer as Place, FieldNode, MessageHeader, RecordBatchBuilder};
 use arrow_schema::{ArrowError, DataType};
@@ -12,18 +14,18 @@ use super::{ALIGNMENT, finish};
 
 /// Whether columns of that type can be written.
 pub fn check(data_type: &DataType) -> Result<(), ArrowError> {
-    match data_type {
-        DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) | DataType::Map(field, _) => {
-            check(field.data_type())
-        }
-        DataType::Struct(fields) => fields.iter().try_for_each(|field| check(field.data_type())),
-        DataType::Dictionary(..)
-        | DataType::Union(..)
-        | DataType::RunEndEncoded(..)
-        | DataType::ListView(_)
-        | DataType::LargeListView(_) => unknown(data_type),
-        _ => Ok(()),
+    macro_rules! known {
+        ($type:ty) => {{
+            const { assert!(size_of::<$type>() == 0, "a marker, no value") };
+            Ok(())
+        }};
     }
+    match_type!(data_type, known, {
+        Null | Boolean | Utf8 | LargeUtf8 | Utf8View | Binary | LargeBinary | BinaryView | FixedSizeBinary(_) => Ok(()),
+        List(field) | LargeList(field) | FixedSizeList(field, _) | Map(field, _) => check(field.data_type()),
+        Struct(fields) => fields.iter().try_for_each(|field| check(field.data_type())),
+        _ => unknown(data_type),
+    })
 }
 
 fn unknown<T>(data_type: &DataType) -> Result<T, ArrowError> {
@@ -102,8 +104,7 @@ impl Body {
                 self.buffers.push(array.values().inner().clone());
             }};
         }
-        downcast_primitive! {
-            data_type => (primitive),
+        match_type!(data_type, primitive, {
             DataType::Boolean => self.buffers.push(array.as_boolean().values().sliced()),
             DataType::Utf8 => self.bytes::<Utf8Type>(array.as_bytes()),
             DataType::LargeUtf8 => self.bytes::<LargeUtf8Type>(array.as_bytes()),
@@ -126,7 +127,7 @@ impl Body {
                 return self.array(&array.entries().slice(start, end - start));
             }
             other => return unknown(other),
-        }
+        });
         Ok(())
     }
 

@@ -51,7 +51,10 @@ fn batch() -> RecordBatch {
         ("binary_view", Arc::new(BinaryViewArray::from_iter(texts.iter().map(|text| text.map(str::as_bytes))))),
         ("fixed_binary", Arc::new(FixedSizeBinaryArray::try_from_iter([b"ab", b"cd", b"ef", b"gh", b"ij"].iter()).unwrap())),
         ("list", Arc::new(lists.finish())),
-        ("large_list", Arc::new(LargeListArray::from_iter_primitive::<Int32Type, _, _>((0..5).map(|n| Some(vec![Some(n); n as usize]))))),
+        (
+            "large_list",
+            Arc::new(LargeListArray::from_iter_primitive::<Int32Type, _, _>((0..5).map(|n| Some(vec![Some(n); n as usize])))),
+        ),
         ("fixed_list", Arc::new(fixed)),
         ("struct", Arc::new(structure)),
         ("map", Arc::new(maps.finish())),

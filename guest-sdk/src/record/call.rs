@@ -42,12 +42,7 @@ impl<T: Transform> Opened for OpenedTransform<T> {
 
     fn open(context: types::Context, schema: Vec<Field>) -> Result<(Self, Self::Plan)> {
         let role = T::open(&Context::read(context)?, &schema)?;
-        let plan = Self::Plan {
-            columns: role.columns(),
-            schema: role.output(),
-            codes: owned(T::CODES),
-            attributes: Vec::new(),
-        };
+        let plan = Self::Plan { columns: role.columns(), schema: role.output(), codes: owned(T::CODES), attributes: Vec::new() };
         Ok((OpenedTransform(role), plan))
     }
 

@@ -44,8 +44,11 @@ mod tests {
 
     fn batch(cards: Vec<Option<&str>>) -> RecordBatch {
         let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..cards.len() as i64));
-        RecordBatch::try_from_iter_with_nullable([("id", ids, false), ("card", Arc::new(StringArray::from(cards)) as ArrayRef, true)])
-            .unwrap()
+        RecordBatch::try_from_iter_with_nullable([
+            ("id", ids, false),
+            ("card", Arc::new(StringArray::from(cards)) as ArrayRef, true),
+        ])
+        .unwrap()
     }
 
     #[test]
@@ -66,7 +69,8 @@ mod tests {
 
     #[test]
     fn opens_on_text_only_and_has_no_settings() {
-        let open = |settings, column| Host::with_settings(settings).on_column(column).validate::<Luhn>(&batch(vec![])).unwrap_err();
+        let open =
+            |settings, column| Host::with_settings(settings).on_column(column).validate::<Luhn>(&batch(vec![])).unwrap_err();
         assert_eq!(open("{}", "id"), Error::from("column `id` is Int64: expected text"));
         assert_eq!(open(r#"{"strict":true}"#, "card"), Error::from("unknown setting `strict`: this component has none"));
     }

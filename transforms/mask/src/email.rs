@@ -120,8 +120,20 @@ mod tests {
     #[test]
     fn leaves_what_is_no_address() {
         for text in [
-            "user@localhost", "@handle said", "3 @ 4.50", "10@2.50", "a@", "@", "a@.de", "a@-b.de", "a@b.c", "a.@b.de", "\"\"@b.de",
-            "meet @ example.com", "a@@b", "你@例子.中国",
+            "user@localhost",
+            "@handle said",
+            "3 @ 4.50",
+            "10@2.50",
+            "a@",
+            "@",
+            "a@.de",
+            "a@-b.de",
+            "a@b.c",
+            "a.@b.de",
+            "\"\"@b.de",
+            "meet @ example.com",
+            "a@@b",
+            "你@例子.中国",
         ] {
             assert!(found(text).is_empty(), "{text}: {:?}", found(text));
         }

@@ -48,7 +48,10 @@ impl Glance {
 fn has_account_start(text: &[u8]) -> bool {
     text.windows(4).fold(false, |found, four| {
         found
-            | (four[0].is_ascii_alphabetic() & four[1].is_ascii_alphabetic() & four[2].is_ascii_digit() & four[3].is_ascii_digit())
+            | (four[0].is_ascii_alphabetic()
+                & four[1].is_ascii_alphabetic()
+                & four[2].is_ascii_digit()
+                & four[3].is_ascii_digit())
     })
 }
 
@@ -117,7 +120,9 @@ mod tests {
 
     #[test]
     fn leaves_ordinary_text() {
-        for text in ["", "é", "Leave it at the door, please", "order 5551234567 of 2026-12-01, 3 × 19.99 EUR", "日本語のメモ", "🙂"] {
+        for text in
+            ["", "é", "Leave it at the door, please", "order 5551234567 of 2026-12-01, 3 × 19.99 EUR", "日本語のメモ", "🙂"]
+        {
             assert!(found(text).is_empty(), "{text}");
         }
     }

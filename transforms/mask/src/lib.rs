@@ -29,7 +29,8 @@ pub struct Mask {
 impl Transform for Mask {
     fn open(context: &Context, schema: &Schema) -> Result<Self> {
         let columns = context.settings.texts("columns")?.unwrap_or_default();
-        let rules = Rules { wanted: wanted(&context.settings)?, replacement: context.settings.text("replacement")?.map(str::to_owned) };
+        let rules =
+            Rules { wanted: wanted(&context.settings)?, replacement: context.settings.text("replacement")?.map(str::to_owned) };
         context.settings.finish()?;
         if columns.is_empty() {
             return Err(Error::from("setting `columns` is required: the columns to mask, as in `columns: [note]`"));
@@ -48,7 +49,8 @@ impl Transform for Mask {
     }
 
     fn transform(&self, batch: &RecordBatch, _rejects: &mut Rejects) -> Result<Answer> {
-        let columns: std::result::Result<Vec<_>, _> = batch.columns().iter().map(|column| column::mask(column, &self.rules)).collect();
+        let columns: std::result::Result<Vec<_>, _> =
+            batch.columns().iter().map(|column| column::mask(column, &self.rules)).collect();
         Ok(Answer::same(columns?))
     }
 }
@@ -59,7 +61,8 @@ export_transform!(Mask);
 fn wanted(settings: &Settings) -> Result<Wanted> {
     let Some(names) = settings.texts("find")? else { return Ok(Wanted::of(&Kind::ALL)) };
     let known = Kind::ALL.map(Kind::name).join(", ");
-    let kind = |name| Kind::named(name).ok_or_else(|| Error::Fatal(format!("setting `find` knows no `{name}`: expected {known}")));
+    let kind =
+        |name| Kind::named(name).ok_or_else(|| Error::Fatal(format!("setting `find` knows no `{name}`: expected {known}")));
     let kinds = names.into_iter().map(kind).collect::<Result<Vec<_>>>()?;
     Ok(Wanted::of(&kinds))
 }

@@ -12,8 +12,27 @@ const TRUNK_DIGITS: std::ops::RangeInclusive<usize> = 9..=12;
 /// Countries whose plan is shorter than fifteen digits, country code included; a number that is followed by another one after a
 /// space is cut there.
 const SHORTER: &[(&str, usize)] = &[
-    ("1", 11), ("7", 11), ("31", 11), ("32", 11), ("33", 11), ("34", 11), ("36", 11), ("41", 11), ("44", 12), ("45", 10), ("47", 10),
-    ("48", 11), ("55", 13), ("61", 11), ("81", 12), ("82", 12), ("86", 13), ("91", 12), ("351", 12), ("353", 12), ("420", 12),
+    ("1", 11),
+    ("7", 11),
+    ("31", 11),
+    ("32", 11),
+    ("33", 11),
+    ("34", 11),
+    ("36", 11),
+    ("41", 11),
+    ("44", 12),
+    ("45", 10),
+    ("47", 10),
+    ("48", 11),
+    ("55", 13),
+    ("61", 11),
+    ("81", 12),
+    ("82", 12),
+    ("86", 13),
+    ("91", 12),
+    ("351", 12),
+    ("353", 12),
+    ("420", 12),
 ];
 
 /// Groupings in use for numbers without `+`, `00`, `0` or parentheses: the digits of each group, the digits that the first may begin
@@ -81,7 +100,10 @@ fn is_with_area(groups: &[Group], head: &[u8], digits: usize) -> bool {
         [_, area, rest @ ..] if area.parentheses && matches!(head, [b'1' | b'7' | b'8']) => (area, rest),
         _ => return false,
     };
-    (2..=3).contains(&area.digits) && (9..=11).contains(&digits) && (1..=4).contains(&rest.len()) && rest.iter().all(|group| (2..=5).contains(&group.digits))
+    (2..=3).contains(&area.digits)
+        && (9..=11).contains(&digits)
+        && (1..=4).contains(&rest.len())
+        && rest.iter().all(|group| (2..=5).contains(&group.digits))
 }
 
 fn is_shape(groups: &[Group], head: &[u8]) -> bool {
@@ -93,7 +115,8 @@ fn is_shape(groups: &[Group], head: &[u8]) -> bool {
     })
 }
 
-const CURRENCIES: &[&str] = &["€", "$", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "PLN", "SEK", "NOK", "DKK", "CZK", "JPY", "INR", "CNY"];
+const CURRENCIES: &[&str] =
+    &["€", "$", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "PLN", "SEK", "NOK", "DKK", "CZK", "JPY", "INR", "CNY"];
 
 /// Whether a currency stands beside `start..end`, with or without a space.
 pub fn is_amount(bytes: &[u8], start: usize, end: usize) -> bool {
