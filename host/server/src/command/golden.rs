@@ -3,12 +3,13 @@
 //! ```text
 //! FOLDER/
 //!   sluicebox.yaml               the configuration; its Kafka connections are answered by a broker inside the process
+//!   tenants/NAME.yaml            or not: tenants, whose tables and rejects are expected in expected/NAME/
 //!   input/TOPIC.jsonl            one value a line
 //!   input/TOPIC.records.json     or: a JSON array of {key, value, headers, timestamp, partition}; see `input`
-//!   expected/SCHEMA.TABLE.json   the rows of a table, as a set
+//!   expected/SCHEMA.TABLE.json   the rows of a table, one a line, as a set; numbers digit for digit
 //!   expected/rejects.json        the rejects: topic, partition, offset, key, value, errors
 //!   expected/counts.json         per pipeline: consumed, emitted, filtered, rejected
-//!   expected/check.err           or: what `sluicebox check` says, and nothing runs
+//!   expected/check.err           what `sluicebox check` says; what has no error runs where more is expected
 //! ```
 //!
 //! A file that is not there is not compared. Each pipeline runs once, to the end of its input. [`Mode::Interrupted`] ends the run at every
@@ -31,6 +32,7 @@ use crate::system::environment;
 mod expect;
 mod input;
 mod interrupt;
+mod rows;
 
 use interrupt::InterruptedStore;
 
@@ -63,13 +65,15 @@ const LIVES_MAX: usize = 2_000;
 /// # Errors
 /// What differs, or why the folder could not run.
 pub fn run(folder: &Path, mode: Mode, bless: bool) -> Result<()> {
-    let config = folder.join("sluicebox.yaml");
-    let loaded = sluicebox_config::load(&ConfigSource { path: config, environment: &environment });
-    if expect::check(folder, &loaded, bless)? {
+    let path = if folder.join("tenants").is_dir() { folder.to_owned() } else { folder.join("sluicebox.yaml") };
+    let loaded = sluicebox_config::load(&ConfigSource { path, environment: &environment });
+    let wrong = expect::check(folder, &loaded, bless)?;
+    if wrong && expect::only_errors(folder)? {
         return Ok(());
     }
     let data = Scratch::new()?;
-    let mut spec = loaded_or_errors(loaded)?;
+    let mut spec = if wrong { loaded.spec } else { loaded_or_errors(loaded)? };
+    spec.tenants.retain(|tenant| !tenant.pipelines.is_empty());
     spec.data = data.path().to_owned();
     let broker = EmbeddedBroker::start()?;
     input::fill(&broker, folder, &spec)?;

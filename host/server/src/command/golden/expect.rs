@@ -3,30 +3,36 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
 use sluicebox_config::Loaded;
 use sluicebox_config::spec::Spec;
 use sluicebox_core::name::TableName;
 
+use super::rows;
 use crate::cli::Format;
 use crate::command::check::errors;
 use crate::host::TenantHost;
 use crate::http::query;
 
-const REJECTS: &str = "SELECT topic, partition, \"offset\", key, value, errors FROM audit.rejected ORDER BY topic, partition, \"offset\"";
+const REJECTS: &str =
+    "SELECT topic, partition, \"offset\", key, value, errors FROM audit.rejected ORDER BY topic, partition, \"offset\"";
 const COUNTS: &str = "SELECT schema, sum(count) AS consumed, sum(\"countAccepted\") AS emitted, sum(\"countFiltered\") AS filtered, \
                       sum(\"countRejected\") AS rejected FROM audit.audit GROUP BY schema ORDER BY schema";
 
-/// Compares the errors of `check` where the folder expects any; `true` when it does, and nothing is to be run.
+/// Compares the errors of `check` where the folder expects any; `true` when it does.
 pub(super) fn check(folder: &Path, loaded: &Loaded, bless: bool) -> Result<bool> {
     let file = folder.join("expected/check.err");
     if !file.is_file() {
         return Ok(false);
     }
-    let here = format!("{}/", folder.display());
+    let here = folder.join("").display().to_string();
     let found: String = errors(loaded)?.iter().map(|error| error.replace(&here, "") + "\n").collect();
     settle(&file, &found, bless)?;
     Ok(true)
+}
+
+/// Whether the folder expects errors of `check` and nothing else.
+pub(super) fn only_errors(folder: &Path) -> Result<bool> {
+    Ok(std::fs::read_dir(folder.join("expected"))?.count() == 1)
 }
 
 /// Compares every expected file with the stores.
@@ -40,7 +46,7 @@ pub(super) fn compare(folder: &Path, spec: &Spec, bless: bool) -> Result<()> {
         };
         let ask = |sql: &str| runtime.block_on(query(&host, sql, Format::Json));
         for (file, sql) in files(&expected, tenant)? {
-            let found = lines(&ask(&sql).with_context(|| sql.clone())?)?;
+            let found = lines(&rows::of_array(&ask(&sql).with_context(|| sql.clone())?)?);
             settle(&file, &found, bless)?;
         }
     }
@@ -67,12 +73,9 @@ fn select(table: &TableName) -> String {
     format!("SELECT * FROM \"{}\".\"{}\"", table.schema, table.table)
 }
 
-/// One row a line, in an order of their own: rows are compared as a set.
-fn lines(json: &str) -> Result<String> {
-    let rows: Vec<Value> = serde_json::from_str(json)?;
-    let mut lines: Vec<String> = rows.iter().map(ToString::to_string).collect();
-    lines.sort();
-    Ok(lines.iter().map(|line| format!("{line}\n")).collect())
+/// One row a line.
+fn lines(rows: &[String]) -> String {
+    rows.iter().map(|row| format!("{row}\n")).collect()
 }
 
 /// Compares, or writes.
@@ -81,7 +84,8 @@ fn settle(file: &Path, found: &str, bless: bool) -> Result<()> {
         return std::fs::write(file, found).with_context(|| file.display().to_string());
     }
     let expected = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
-    let normal = if file.extension().is_some_and(|e| e == "json") { normal(&expected)? } else { expected };
+    let rows = |text: &str| rows::of_lines(text).map(|rows| lines(&rows)).with_context(|| file.display().to_string());
+    let normal = if file.extension().is_some_and(|e| e == "json") { rows(&expected)? } else { expected };
     if normal == found {
         return Ok(());
     }
@@ -89,13 +93,4 @@ fn settle(file: &Path, found: &str, bless: bool) -> Result<()> {
     let extra = found.lines().filter(|line| !normal.lines().any(|e| e == *line)).map(|line| format!("+ {line}"));
     let differ: Vec<String> = missing.chain(extra).take(40).collect();
     bail!("{} differs (- expected, + found):\n{}", file.display(), differ.join("\n"))
-}
-
-/// Expected rows may be written with any spacing and in any order, one a line.
-fn normal(text: &str) -> Result<String> {
-    let row = |line: &str| serde_json::from_str::<Value>(line).with_context(|| line.to_owned());
-    let mut lines: Vec<String> =
-        text.lines().filter(|line| !line.trim().is_empty()).map(|line| Ok(row(line)?.to_string())).collect::<Result<_>>()?;
-    lines.sort();
-    Ok(lines.iter().map(|line| format!("{line}\n")).collect())
 }

@@ -34,7 +34,8 @@ pub(super) fn fill(broker: &EmbeddedBroker, folder: &Path, spec: &Spec) -> Resul
         let partitions = messages.iter().map(|(partition, _)| partition + 1).max().unwrap_or(1);
         broker.create_topic(&topic, partitions)?;
         for partition in 0..partitions {
-            let own: Vec<Message> = messages.iter().filter(|(p, _)| *p == partition).map(|(_, message)| message.clone()).collect();
+            let own: Vec<Message> =
+                messages.iter().filter(|(p, _)| *p == partition).map(|(_, message)| message.clone()).collect();
             broker.produce(&topic, partition, &own)?;
         }
     }
