@@ -72,6 +72,11 @@ impl Problems {
     }
 
     /// An error of the current scope. The same words at the same place (an anchor used twice) are said once.
+    /// The file.
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+
     pub(crate) fn error(&mut self, mark: Mark, message: impl Into<String>) {
         let error = self.make(Some(mark), message.into());
         self.tenant_wrong |= self.scope == Scope::Tenant;

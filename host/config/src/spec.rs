@@ -70,6 +70,28 @@ pub struct PipelineSpec {
     pub trigger: Trigger,
     /// Bound on bytes that are read and not yet committed; default 64 MiB.
     pub memory: usize,
+    /// Where its parts are written.
+    pub places: Places,
+}
+
+/// Where the parts of a pipeline are written, for errors that are found after the text was read.
+#[derive(Debug, Clone, Default)]
+pub struct Places {
+    /// The file.
+    pub file: PathBuf,
+    /// Line and column of the pipeline itself.
+    pub pipeline: (usize, usize),
+    /// Line and column of each part, by the words that its errors begin with: `sql step 1`, `filter`, `script of total`, `component mask`.
+    pub parts: Vec<(String, (usize, usize))>,
+}
+
+impl Places {
+    /// `file:line:column` of the part that an error's message begins with; of the pipeline when it begins with none.
+    pub fn of(&self, message: &str) -> String {
+        let found = self.parts.iter().find(|(words, _)| message.starts_with(words.as_str()));
+        let (line, column) = found.map_or(self.pipeline, |(_, place)| *place);
+        format!("{}:{line}:{column}", self.file.display())
+    }
 }
 
 /// A Kafka source.

@@ -32,7 +32,8 @@ impl Client {
     /// # Errors
     /// The host went away, or it refuses: the message is the host's.
     pub async fn request(&self, method: Method, uri: &str, accept: &str, body: String) -> Result<String> {
-        let stream = UnixStream::connect(&self.path).await.with_context(|| format!("no host answers at {}", self.path.display()))?;
+        let stream =
+            UnixStream::connect(&self.path).await.with_context(|| format!("no host answers at {}", self.path.display()))?;
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
         let driver = tokio::spawn(connection);
         let request = Request::builder().method(method).uri(uri).header("host", "sluicebox").header("accept", accept);

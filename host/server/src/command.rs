@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 
-mod run;
 mod check;
-mod preview;
-mod sql;
-mod pipeline;
 pub mod golden;
 mod load;
+mod pipeline;
+mod preview;
+mod run;
+mod sql;
 mod test;
 
 /// Runs a command and answers with its exit code.
@@ -37,7 +37,8 @@ pub fn run(cli: Cli) -> ExitCode {
 /// Log lines go to standard error, so that standard output is only what was asked for.
 fn log(directives: &str) {
     use std::io::IsTerminal;
-    let filter = tracing_subscriber::EnvFilter::try_new(directives).unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+    let filter =
+        tracing_subscriber::EnvFilter::try_new(directives).unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
     let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
     subscriber.with_ansi(std::io::stderr().is_terminal()).init();
 }

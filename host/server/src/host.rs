@@ -79,7 +79,14 @@ impl TenantHost {
     pub fn open(data: &Path, name: &TenantName) -> Result<Self> {
         let store = open_store(data, name)?;
         let queries = QueryEngine::new(store.clone(), QUERY_LIMITS);
-        Ok(Self { name: name.clone(), folder: tenant_folder(data, name), store, queries, running: Mutex::new(None), statuses: Mutex::default() })
+        Ok(Self {
+            name: name.clone(),
+            folder: tenant_folder(data, name),
+            store,
+            queries,
+            running: Mutex::new(None),
+            statuses: Mutex::default(),
+        })
     }
 
     /// Starts the pipelines, over `store`: the tenant's own unless a test stands between.

@@ -87,7 +87,9 @@ async fn sql(State(api): State<Api>, Query(scope): Query<Scope>, headers: Header
     let tenant = api.tenant(&scope)?.clone();
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let format = Format::accepted(accept);
-    let text = query(&tenant, &statement(&body)?, format).await.map_err(|error| Refusal(StatusCode::BAD_REQUEST, format!("{error:#}")))?;
+    let text = query(&tenant, &statement(&body)?, format)
+        .await
+        .map_err(|error| Refusal(StatusCode::BAD_REQUEST, format!("{error:#}")))?;
     Ok(([(header::CONTENT_TYPE, format.media_type())], text).into_response())
 }
 

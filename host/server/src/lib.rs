@@ -4,11 +4,11 @@
 //! answers; each command has a module under [`command`].
 
 pub mod cli;
+pub mod client;
 pub mod command;
 pub mod exit;
 pub mod host;
 pub mod http;
-pub mod client;
-pub mod rows;
 pub mod progress;
+pub mod rows;
 pub mod system;

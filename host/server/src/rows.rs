@@ -35,7 +35,8 @@ fn table(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<String> {
 
 fn json(batches: &[RecordBatch]) -> Result<String> {
     let mut bytes = Vec::new();
-    let mut writer = arrow::json::WriterBuilder::new().with_explicit_nulls(true).build::<_, arrow::json::writer::JsonArray>(&mut bytes);
+    let mut writer =
+        arrow::json::WriterBuilder::new().with_explicit_nulls(true).build::<_, arrow::json::writer::JsonArray>(&mut bytes);
     writer.write_batches(&batches.iter().collect::<Vec<_>>())?;
     writer.finish()?;
     let text = String::from_utf8(bytes).context("the JSON writer gave bytes that are no text")?;
@@ -43,7 +44,9 @@ fn json(batches: &[RecordBatch]) -> Result<String> {
 }
 
 fn csv(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<String> {
-    let flat = |field: &Arc<Field>| if field.data_type().is_nested() { Arc::new(Field::new(field.name(), DataType::Utf8, true)) } else { field.clone() };
+    let flat = |field: &Arc<Field>| {
+        if field.data_type().is_nested() { Arc::new(Field::new(field.name(), DataType::Utf8, true)) } else { field.clone() }
+    };
     let flat_schema = Arc::new(Schema::new(schema.fields().iter().map(flat).collect::<Vec<_>>()));
     let mut bytes = Vec::new();
     let mut writer = arrow::csv::WriterBuilder::new().with_header(true).build(&mut bytes);
@@ -74,7 +77,8 @@ mod tests {
     use arrow::datatypes::Int64Type;
 
     fn batch() -> RecordBatch {
-        let decimal = Decimal128Array::from(vec![Some(12345678901234567890123456789012345678), None]).with_precision_and_scale(38, 2);
+        let decimal =
+            Decimal128Array::from(vec![Some(12345678901234567890123456789012345678), None]).with_precision_and_scale(38, 2);
         let columns: Vec<(&str, ArrayRef)> = vec![
             ("id", Arc::new(Int64Array::from(vec![9007199254740993, -1]))),
             ("price", Arc::new(decimal.expect("fits"))),

@@ -10,7 +10,7 @@ use super::{Context, column, names, source};
 use crate::document::{Named, Object};
 use crate::error::{Mark, Problems};
 use crate::size::bytes_text;
-use crate::spec::{CommitSpec, PipelineSpec, RawRejects, RejectsSpec, SinkSpec, StepSpec, Target, Trigger};
+use crate::spec::{CommitSpec, PipelineSpec, Places, RawRejects, RejectsSpec, SinkSpec, StepSpec, Target, Trigger};
 
 const ROWS_DEFAULT: u64 = 10_000;
 const BATCH_BYTES_DEFAULT: u64 = 8 << 20;
@@ -54,8 +54,28 @@ pub(super) fn build<'d>(entry: &Named, object: &'d Object, context: &Context<'_>
         commit: commit(object),
         trigger: trigger(object),
         memory,
+        places: places(entry.mark, object, problems),
     });
     Built { name, group, spec, object, mark: entry.mark, tables }
+}
+
+/// Where the parts are whose errors only planning finds.
+fn places(pipeline: Mark, object: &Object, problems: &Problems) -> Places {
+    let at = |mark: Mark| (mark.line, mark.column);
+    let mut parts = Vec::new();
+    for (number, step) in object.objects("steps").enumerate() {
+        parts.extend(step.text("sql").map(|sql| (format!("sql step {}", number + 1), at(sql.mark))));
+        parts.extend(step.text("component").map(|name| (format!("component {}", name.text), at(name.mark))));
+    }
+    parts.extend(object.text("filter").map(|text| ("filter".to_owned(), at(text.mark))));
+    for column in object.objects("columns") {
+        if let (Some(name), Some(script)) = (column.text("name"), column.text("script")) {
+            parts.push((format!("script: script of {}", name.text), at(script.mark)));
+        }
+        parts.extend(column.text("name").map(|name| (format!("column {}:", name.text), at(name.mark))));
+    }
+    parts.extend(object.objects("to").filter_map(|sink| sink.text("where")).map(|text| ("where".to_owned(), at(text.mark))));
+    Places { file: problems.file().to_owned(), pipeline: at(pipeline), parts }
 }
 
 fn columns(object: &Object, context: &Context<'_>, problems: &mut Problems) -> Vec<Column> {

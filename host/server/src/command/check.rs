@@ -36,7 +36,7 @@ pub(crate) fn errors(loaded: &Loaded) -> Result<Vec<String>> {
             let checked = sluicebox_kafka::validate_properties(&pipeline.source.properties)
                 .and_then(|()| Route::plan(&tenant.name, pipeline, &ports).map(drop));
             if let Err(error) = checked {
-                errors.push(format!("{}pipeline {}: {error}", loaded.place(&tenant.name, &pipeline.name), pipeline.name));
+                errors.push(format!("{}: pipeline {}: {error}", pipeline.places.of(&error.message), pipeline.name));
             }
         }
     }

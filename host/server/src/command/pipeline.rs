@@ -36,7 +36,8 @@ pub(super) fn pipeline(args: &PipelineArgs) -> Result<Exit> {
             (PipelineAction::List { output }, None) => {
                 let store = open_store(&loaded.spec.data, &tenant)?;
                 let state = |name: &PipelineName| Ok::<_, anyhow::Error>(if store.paused(name)? { "paused" } else { "stopped" });
-                let rows = spec.pipelines.iter().map(|p| Ok(serde_json::json!({"pipeline": p.name.as_str(), "state": state(&p.name)?})));
+                let rows =
+                    spec.pipelines.iter().map(|p| Ok(serde_json::json!({"pipeline": p.name.as_str(), "state": state(&p.name)?})));
                 answer(&list(&rows.collect::<Result<Vec<_>>>()?, *output)?);
             }
             (action, client) => tell(action, client, || open_store(&loaded.spec.data, &tenant), spec).await?,

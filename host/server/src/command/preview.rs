@@ -50,7 +50,10 @@ pub(super) fn preview(args: &PreviewArgs) -> Result<Exit> {
 
 fn rejected(row: &RejectRow) {
     for error in &row.errors {
-        say(&format!("rejected {}-{}@{}: {} [{}] {}", row.topic, row.partition, row.offset, error.path, error.code, error.message));
+        say(&format!(
+            "rejected {}-{}@{}: {} [{}] {}",
+            row.topic, row.partition, row.offset, error.path, error.code, error.message
+        ));
     }
 }
 

@@ -141,7 +141,9 @@ fn stop(tenants: &[Arc<TenantHost>]) -> Exit {
             Exit::Failed
         }
         None => {
-            say(&format!("pipeline {pipeline} did not end in {DRAIN:?}; what it had not committed is read again at the next start"));
+            say(&format!(
+                "pipeline {pipeline} did not end in {DRAIN:?}; what it had not committed is read again at the next start"
+            ));
             Exit::Failed
         }
     };
