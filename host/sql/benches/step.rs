@@ -12,7 +12,8 @@ use sluicebox_core::reject::Rejects;
 use sluicebox_sql::SqlPlanner;
 
 const FILTER: &str = "SELECT user_id, event_type, ts FROM message WHERE event_type <> 'heartbeat'";
-const COMPUTE: &str = "SELECT upper(event_type) AS e, amount * 2 + 1 AS a FROM message WHERE event_type IN ('click', 'view', 'heartbeat')";
+const COMPUTE: &str =
+    "SELECT upper(event_type) AS e, amount * 2 + 1 AS a FROM message WHERE event_type IN ('click', 'view', 'heartbeat')";
 
 fn batch(rows: usize) -> Batch {
     let types = ["click", "view", "heartbeat", "purchase"];

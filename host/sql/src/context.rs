@@ -7,8 +7,8 @@ use arrow_schema::{DataType, SchemaRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{DataFusionError, Result, TableReference};
 use datafusion::execution::SessionStateDefaults;
-use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner};
 use datafusion::logical_expr::logical_plan::builder::LogicalTableSource;
+use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner};
 use datafusion::logical_expr::{AggregateUDF, HigherOrderUDF, ScalarUDF, TableSource, WindowUDF};
 
 use crate::now::Moment;

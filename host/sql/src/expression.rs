@@ -7,6 +7,7 @@ use datafusion::common::{DFSchema, DataFusionError, Result};
 use datafusion::logical_expr::Expr;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::collect_columns;
+use datafusion::sql::unparser::Unparser;
 
 use crate::checked::{check_digits, checked, may_fail};
 use crate::context::MESSAGE;
@@ -66,7 +67,35 @@ impl Expression {
     }
 }
 
-/// The expression as a person would write it: without the name of the one table.
+/// The expression as a person would write it: SQL without the name of the one table.
 fn text(expr: &Expr) -> String {
-    expr.human_display().to_string().replace(&format!("{MESSAGE}."), "")
+    let unparser = Unparser::default().with_pretty(true);
+    let sql = unparser.expr_to_sql(expr).map_or_else(|_| expr.human_display().to_string(), |sql| sql.to_string());
+    named_unnest(&sql.replace(&format!("{MESSAGE}."), "").replace(&format!("\"{MESSAGE}\"."), ""))
+}
+
+/// `unnest(tags)` in place of the name that the planner gives to it.
+fn named_unnest(text: &str) -> String {
+    const HIDDEN: &str = "__unnest_placeholder(";
+    const DEPTH: &str = ",depth=";
+    let mut rest = text.replace(&format!("\"{HIDDEN}"), HIDDEN);
+    while let Some(start) = rest.find(HIDDEN) {
+        let after = start + HIDDEN.len();
+        let Some(depth) = rest[after..].find(DEPTH) else { break };
+        let end = rest[after + depth..].find(')').map_or(rest.len(), |end| after + depth + end + 1);
+        let end = if rest[end..].starts_with('"') { end + 1 } else { end };
+        rest = format!("{}unnest({}){}", &rest[..start], &rest[after..after + depth], &rest[end..]);
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unnest_is_named_as_written() {
+        let text = named_unnest(r#"id / ("__unnest_placeholder(tags,depth=1)" - 1) + __unnest_placeholder(a,depth=2)"#);
+        assert_eq!(text, "id / (unnest(tags) - 1) + unnest(a)");
+    }
 }

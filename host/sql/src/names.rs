@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use datafusion::common::{Column, DataFusionError, SchemaError, Span};
-use datafusion::sql::sqlparser::ast::{Expr, Ident, ObjectName, ObjectNamePart, Query, Visit, VisitMut, Visitor, visit_expressions_mut, visit_relations_mut};
+use datafusion::sql::sqlparser::ast::{
+    Expr, Ident, ObjectName, ObjectNamePart, Query, Visit, VisitMut, Visitor, visit_expressions_mut, visit_relations_mut,
+};
 use sluicebox_core::error::{Error, Result};
 
 use crate::words::words;
@@ -49,9 +51,7 @@ fn missing(error: &DataFusionError) -> Option<(&Column, &[Column])> {
 /// The qualifier (when it must change) and the name that fit without regard to case.
 fn fitting(field: &Column, valid: &[Column]) -> Result<(Option<String>, String)> {
     let table = field.relation.as_ref().map(|r| r.table());
-    let in_table = |c: &&Column| {
-        table.is_none_or(|table| c.relation.as_ref().is_some_and(|r| same(r.table(), table)))
-    };
+    let in_table = |c: &&Column| table.is_none_or(|table| c.relation.as_ref().is_some_and(|r| same(r.table(), table)));
     let names: BTreeSet<&str> = valid.iter().filter(in_table).map(|c| c.name.as_str()).filter(|n| same(n, &field.name)).collect();
     if let Some(name) = only(&names, &field.name)? {
         let qualifiers: BTreeSet<&str> =
@@ -157,7 +157,11 @@ pub(crate) fn tables<A: VisitMut + Visit>(ast: &mut A, known: impl Fn(&[Ident]) 
             && let Some(names) = in_with(&idents).or_else(|| known(&idents))
             && names.len() == idents.len()
         {
-            relation.0 = idents.into_iter().zip(names).map(|(ident, name)| ObjectNamePart::Identifier(Ident { value: name, ..ident })).collect();
+            relation.0 = idents
+                .into_iter()
+                .zip(names)
+                .map(|(ident, name)| ObjectNamePart::Identifier(Ident { value: name, ..ident }))
+                .collect();
         }
         ControlFlow::<()>::Continue(())
     });

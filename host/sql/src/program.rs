@@ -115,7 +115,9 @@ impl Stage {
             Stage::Unnest(unnest) => {
                 let (columns, parents) = unnest.run(&rows.columns).map_err(|error| Fault::of(&error))?;
                 let numbers = match &rows.numbers {
-                    Some(numbers) => UInt32Array::from_iter_values(parents.values().iter().map(|row| numbers.value(*row as usize))),
+                    Some(numbers) => {
+                        UInt32Array::from_iter_values(parents.values().iter().map(|row| numbers.value(*row as usize)))
+                    }
                     None => parents,
                 };
                 Ok(Rows { columns, numbers: Some(numbers) })
@@ -208,10 +210,8 @@ impl Compiler {
         let chosen: Vec<(&Expr, _)> = projection.expr.iter().zip(outputs).filter(|(_, output)| wanted(*output)).collect();
         let reads: HashSet<Column> = chosen.iter().flat_map(|(expr, _)| expr.column_refs()).cloned().collect();
         let input = self.compile(&projection.input, Some(&reads))?;
-        let expressions = chosen
-            .iter()
-            .map(|(expr, (_, field))| Expression::new(expr, field.name(), &input))
-            .collect::<Result<Vec<_>>>()?;
+        let expressions =
+            chosen.iter().map(|(expr, (_, field))| Expression::new(expr, field.name(), &input)).collect::<Result<Vec<_>>>()?;
         let fields = chosen.into_iter().map(|(_, (qualifier, field))| (qualifier.cloned(), field.clone())).collect();
         let schema = DFSchema::new_with_metadata(fields, projection.schema.metadata().clone())?;
         self.stages.push(Stage::Project { expressions, schema: nullable(&schema) });
@@ -226,7 +226,8 @@ impl Compiler {
         let mut schema = input;
         for (number, condition) in conditions.iter().enumerate() {
             let condition = Expression::new(condition, "", &schema)?;
-            let wanted = |(qualifier, field): (_, &Arc<Field>)| keep.is_none_or(|k| k.contains(&Column::from((qualifier, field))));
+            let wanted =
+                |(qualifier, field): (_, &Arc<Field>)| keep.is_none_or(|k| k.contains(&Column::from((qualifier, field))));
             let all = schema.iter().enumerate();
             let kept: Vec<usize> = all.filter(|(_, column)| number < last || wanted(*column)).map(|(i, _)| i).collect();
             let fields = kept.iter().map(|i| schema.qualified_field(*i)).map(|(q, f)| (q.cloned(), f.clone())).collect();

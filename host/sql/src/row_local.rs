@@ -2,9 +2,11 @@
 //!
 //! Where a batch closes must change nothing (invariant 5), so a step sees one row at a time.
 
+use std::ops::ControlFlow;
+
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
-use datafusion::sql::sqlparser::ast::{Query, SetExpr};
+use datafusion::sql::sqlparser::ast::{Query, SetExpr, Visit, Visitor};
 use sluicebox_core::error::{Error, Result};
 
 use crate::context::MESSAGE;
@@ -19,24 +21,48 @@ fn other_rows(what: &str) -> Error {
     ))
 }
 
-/// Refuses set operations, which the plan shows only in other shapes.
+/// Refuses what the plan shows only in other shapes or not at all, in the query and in all queries inside it.
 pub(crate) fn check_query(query: &Query) -> Result<()> {
-    check_set(&query.body)?;
-    let Some(with) = &query.with else { return Ok(()) };
-    if with.recursive {
+    struct Check;
+    impl Visitor for Check {
+        type Break = Error;
+
+        fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Error> {
+            match check_one(query) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => ControlFlow::Break(error),
+            }
+        }
+    }
+    match query.visit(&mut Check) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+fn check_one(query: &Query) -> Result<()> {
+    if query.with.as_ref().is_some_and(|with| with.recursive) {
         return Err(other_rows("WITH RECURSIVE"));
     }
-    with.cte_tables.iter().try_for_each(|cte| check_query(&cte.query))
+    if query.order_by.is_some() {
+        return Err(other_rows("ORDER BY"));
+    }
+    if query.limit_clause.is_some() || query.fetch.is_some() {
+        return Err(other_rows("LIMIT"));
+    }
+    check_set(&query.body)
 }
 
 fn check_set(body: &SetExpr) -> Result<()> {
     match body {
         SetExpr::SetOperation { op, .. } => Err(other_rows(&op.to_string())),
-        SetExpr::Query(query) => check_query(query),
+        SetExpr::Query(_) => Ok(()),
         SetExpr::Select(select) if select.from.is_empty() => {
             Err(Error::config(format!("a step must read its records: write FROM {MESSAGE}")))
         }
-        SetExpr::Select(select) if select.into.is_some() => Err(Error::config("SELECT INTO makes tables; a step only answers rows")),
+        SetExpr::Select(select) if select.into.is_some() => {
+            Err(Error::config("SELECT INTO makes tables; a step only answers rows"))
+        }
         SetExpr::Select(_) => Ok(()),
         _ => Err(Error::config(format!("a step is one SELECT over the table {MESSAGE}"))),
     }

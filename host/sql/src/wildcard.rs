@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 
 use arrow_schema::Schema;
 use datafusion::sql::sqlparser::ast::{
-    ExcludeSelectItem, Ident, ObjectName, Query, Select, SelectItem, SetExpr, TableFactor, VisitMut, VisitorMut, WildcardAdditionalOptions,
+    ExcludeSelectItem, Ident, ObjectName, Query, Select, SelectItem, SetExpr, TableFactor, VisitMut, VisitorMut,
+    WildcardAdditionalOptions,
 };
 use sluicebox_core::column::METADATA_MARK;
 
@@ -51,5 +52,8 @@ impl LeaveOut {
 }
 
 fn over_message(select: &Select) -> bool {
-    select.from.iter().any(|from| matches!(&from.relation, TableFactor::Table { name, .. } if name.to_string().trim_matches('"') == MESSAGE))
+    select
+        .from
+        .iter()
+        .any(|from| matches!(&from.relation, TableFactor::Table { name, .. } if name.to_string().trim_matches('"') == MESSAGE))
 }

@@ -107,7 +107,11 @@ mod tests {
     use datafusion::logical_expr::{col, lit};
 
     fn schema() -> Schema {
-        Schema::new(vec![Field::new("a", DataType::Utf8, true), Field::new("n", DataType::Int64, true), Field::new("x", DataType::Float64, true)])
+        Schema::new(vec![
+            Field::new("a", DataType::Utf8, true),
+            Field::new("n", DataType::Int64, true),
+            Field::new("x", DataType::Float64, true),
+        ])
     }
 
     fn n(comparison: Comparison, value: i128) -> Bound {
@@ -119,7 +123,10 @@ mod tests {
         for (condition, expected) in [
             (col("n").eq(lit(3_i64)), vec![n(Comparison::Equal, 3)]),
             (lit(3_i64).lt(col("n")), vec![n(Comparison::Greater, 3)]),
-            (col("n").gt(lit(3_i64)).and(col("n").lt_eq(lit(9_i64))), vec![n(Comparison::Greater, 3), n(Comparison::LessOrEqual, 9)]),
+            (
+                col("n").gt(lit(3_i64)).and(col("n").lt_eq(lit(9_i64))),
+                vec![n(Comparison::Greater, 3), n(Comparison::LessOrEqual, 9)],
+            ),
             (col("n").between(lit(1_i64), lit(2_i64)), vec![n(Comparison::GreaterOrEqual, 1), n(Comparison::LessOrEqual, 2)]),
             (
                 col("n").in_list(vec![lit(5_i64), lit(2_i64), lit(9_i64)], false),

@@ -67,7 +67,8 @@ impl QueryEngine {
         };
         let (head, schema) = oneshot::channel();
         let (sender, batches) = mpsc::channel(BATCHES_WAITING);
-        let job = run::Job { snapshots: self.snapshots.clone(), limits: self.limits, sql: sql.to_owned(), deadline, sender, turn };
+        let job =
+            run::Job { snapshots: self.snapshots.clone(), limits: self.limits, sql: sql.to_owned(), deadline, sender, turn };
         let thread = std::thread::Builder::new().name("query".to_owned()).spawn(move || job.run(head));
         thread.map_err(|error| Error::backoff(Domain::State, format!("cannot start a thread for the query: {error}")))?;
         let schema = schema.await.map_err(|_| run::broken())??;

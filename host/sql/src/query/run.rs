@@ -117,7 +117,8 @@ impl Job {
             }
             if over {
                 let rows = self.limits.rows;
-                let error = format!("stopped after {rows} rows, as many as an answer may have; narrow the query or add LIMIT {rows}");
+                let error =
+                    format!("stopped after {rows} rows, as many as an answer may have; narrow the query or add LIMIT {rows}");
                 let _ = self.send(Err(Error::fatal(Domain::Guest, error)), deadline).await;
                 return;
             }
@@ -152,6 +153,7 @@ fn reshape(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
         if column.data_type() == field.data_type() { Ok(column.clone()) } else { cast(column, field.data_type()) }
     });
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    let shaped = columns.collect::<Result<Vec<_>, _>>().and_then(|c| RecordBatch::try_new_with_options(schema.clone(), c, &options));
+    let shaped =
+        columns.collect::<Result<Vec<_>, _>>().and_then(|c| RecordBatch::try_new_with_options(schema.clone(), c, &options));
     shaped.map_err(|error| Error::internal(error.to_string()))
 }

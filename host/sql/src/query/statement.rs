@@ -1,10 +1,10 @@
 //! What may be asked: one statement that reads.
 
+use arrow_schema::SchemaRef;
 use datafusion::execution::context::{SQLOptions, SessionContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::{DFParser, Statement as DfStatement};
 use datafusion::sql::sqlparser::ast::{Ident, Query, SetExpr, Statement};
-use arrow_schema::SchemaRef;
 use sluicebox_core::error::{Error, Result};
 use sluicebox_core::name::{DEFAULT_SCHEMA, TableName};
 
@@ -69,7 +69,11 @@ fn first_word(text: &str) -> String {
 }
 
 /// Plans a statement over the tables of the snapshot, names put right.
-pub(super) fn plan(statement: &mut DfStatement, session: &SessionContext, tables: &[(TableName, SchemaRef)]) -> Result<LogicalPlan> {
+pub(super) fn plan(
+    statement: &mut DfStatement,
+    session: &SessionContext,
+    tables: &[(TableName, SchemaRef)],
+) -> Result<LogicalPlan> {
     let state = session.state();
     let sql = inner(statement)?;
     names::tables(sql, |idents| fitting(idents, tables));

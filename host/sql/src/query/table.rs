@@ -27,7 +27,13 @@ pub(super) struct SnapshotTable {
 
 impl SnapshotTable {
     /// A table of the snapshot; scans stop at the deadline.
-    pub(super) fn new(snapshot: Arc<dyn Snapshot>, name: TableName, schema: SchemaRef, limits: QueryLimits, deadline: Instant) -> Self {
+    pub(super) fn new(
+        snapshot: Arc<dyn Snapshot>,
+        name: TableName,
+        schema: SchemaRef,
+        limits: QueryLimits,
+        deadline: Instant,
+    ) -> Self {
         Self { snapshot, name, schema, limits, deadline }
     }
 }

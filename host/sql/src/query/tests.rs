@@ -68,7 +68,8 @@ impl Snapshot for Tables {
 
 fn segment(ids: std::ops::Range<i64>) -> RecordBatch {
     let names: ArrayRef = Arc::new(StringArray::from_iter_values(ids.clone().map(|i| format!("n{i}"))));
-    let ts: ArrayRef = Arc::new(TimestampMicrosecondArray::from_iter_values(ids.clone().map(|i| i * 1_000_000)).with_timezone("UTC"));
+    let ts: ArrayRef =
+        Arc::new(TimestampMicrosecondArray::from_iter_values(ids.clone().map(|i| i * 1_000_000)).with_timezone("UTC"));
     let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(ids));
     RecordBatch::try_from_iter([("orderId", ids), ("name", names), ("ts", ts)]).expect("columns")
 }
@@ -114,7 +115,8 @@ fn a_query_over_several_tables_answers() {
 
 #[test]
 fn b125_names_match_by_the_same_rule_as_in_steps() {
-    let statement = "SELECT ORDERID AS Id, max(NAME) AS Top FROM Shop.Orders AS o WHERE O.orderid < 2 GROUP BY orderid ORDER BY orderId";
+    let statement =
+        "SELECT ORDERID AS Id, max(NAME) AS Top FROM Shop.Orders AS o WHERE O.orderid < 2 GROUP BY orderid ORDER BY orderId";
     assert_eq!(rows(statement), ["0|n0", "1|n1"]);
     assert_eq!(rows("SELECT count(*) FROM events"), ["3"], "no schema is public");
     assert_eq!(rows("WITH Big AS (SELECT orderId FROM events WHERE orderid > 1) SELECT * FROM big"), ["2"]);
@@ -132,7 +134,13 @@ fn scans_read_only_the_columns_and_carry_bounds() {
     let statement = "SELECT name FROM shop.orders WHERE orderId >= 7 AND ts < TIMESTAMP '1970-01-01T00:00:09Z'";
     assert_eq!(ask(&engine, statement).expect("answers"), [["n7"], ["n8"]]);
     let (projection, bounds) = tables.scans.lock().expect("no panic").pop().expect("one scan");
-    assert_eq!(projection.map(|mut p| { p.sort_unstable(); p }), Some(vec![0, 1, 2]));
+    assert_eq!(
+        projection.map(|mut p| {
+            p.sort_unstable();
+            p
+        }),
+        Some(vec![0, 1, 2])
+    );
     let expected = [
         Bound { column: 0, comparison: Comparison::GreaterOrEqual, value: Scalar::Int(7) },
         Bound { column: 2, comparison: Comparison::Less, value: Scalar::Int(9_000_000) },
@@ -183,7 +191,9 @@ fn b135_whatever_does_more_than_read_is_refused() {
 
 #[test]
 fn what_reads_about_tables_is_answered() {
-    let tables: Vec<String> = rows("SELECT table_schema || '.' || table_name FROM information_schema.tables WHERE table_schema <> 'information_schema' ORDER BY 1");
+    let tables: Vec<String> = rows(
+        "SELECT table_schema || '.' || table_name FROM information_schema.tables WHERE table_schema <> 'information_schema' ORDER BY 1",
+    );
     assert_eq!(tables, ["audit.rejected", "public.Events", "shop.orders"]);
     assert!(rows("SHOW TABLES").iter().any(|row| row.contains("shop|orders")));
     assert_eq!(rows("DESCRIBE shop.orders").len(), 3);
@@ -254,7 +264,10 @@ fn b137_digits_and_specials_travel_exactly() {
     let x: ArrayRef = Arc::new(Float64Array::from(vec![f64::NAN]));
     let one = Tables::default().with("t", vec![RecordBatch::try_from_iter([("id", id), ("x", x)]).expect("columns")]);
     let (engine, _) = engine(one, LIMITS);
-    assert_eq!(ask(&engine, "SELECT id, x, CAST(id AS DECIMAL(20,2)) AS d FROM t").expect("answers"), [["73314510714175488", "NaN", "73314510714175488.00"]]);
+    assert_eq!(
+        ask(&engine, "SELECT id, x, CAST(id AS DECIMAL(20,2)) AS d FROM t").expect("answers"),
+        [["73314510714175488", "NaN", "73314510714175488.00"]]
+    );
 }
 
 #[test]

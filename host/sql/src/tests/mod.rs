@@ -45,7 +45,10 @@ pub(crate) fn process(step: &mut dyn Step, batch: Batch) -> Answer {
     let out = step.process(batch, &mut rejects).expect("runs");
     assert_eq!(out.columns.schema(), step.output());
     assert_eq!(out.columns.num_rows(), out.rows.len());
-    Answer { rows: text(&out.columns).into_iter().enumerate().map(|(i, row)| (out.rows.record(i), row)).collect(), rejects: listed(&rejects) }
+    Answer {
+        rows: text(&out.columns).into_iter().enumerate().map(|(i, row)| (out.rows.record(i), row)).collect(),
+        rejects: listed(&rejects),
+    }
 }
 
 pub(crate) fn listed(rejects: &Rejects) -> Vec<(u32, String, String)> {

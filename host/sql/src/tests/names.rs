@@ -30,7 +30,10 @@ fn b125_an_unquoted_name_matches_exactly_else_without_regard_to_case() {
 
 #[test]
 fn b125_names_of_the_answer_keep_their_case() {
-    assert_eq!(output("SELECT userId, Total AS GrandTotal, upper(\"User Name\") AS \"Big Name\" FROM message"), ["userId", "GrandTotal", "Big Name"]);
+    assert_eq!(
+        output("SELECT userId, Total AS GrandTotal, upper(\"User Name\") AS \"Big Name\" FROM message"),
+        ["userId", "GrandTotal", "Big Name"]
+    );
     assert_eq!(output("SELECT USERID FROM message"), ["userId"]);
 }
 

@@ -22,10 +22,7 @@ fn texts(values: Vec<Option<&str>>) -> ArrayRef {
 }
 
 fn numbers() -> RecordBatch {
-    columns(vec![
-        ("n", ints(vec![Some(10), Some(20), None, Some(40)])),
-        ("d", ints(vec![Some(2), Some(0), Some(0), None])),
-    ])
+    columns(vec![("n", ints(vec![Some(10), Some(20), None, Some(40)])), ("d", ints(vec![Some(2), Some(0), Some(0), None]))])
 }
 
 #[test]
@@ -75,13 +72,14 @@ fn an_unnest_gives_many_rows_of_one_record() {
     assert_eq!(answer.rows, [row(0, "10", "1"), row(0, "10", "2"), row(3, "13", "7")]);
     let answer = run("SELECT id / tag AS q FROM (SELECT id, unnest(tags) - 1 AS tag FROM message WHERE id < 13)", input);
     assert_eq!(answer.rows, [], "all rows of a record go when one of them is refused");
-    assert_eq!(answer.rejects, [(0, "q".into(), "sql step 1: `id / tag`: division by zero".into())]);
+    assert_eq!(answer.rejects, [(0, "q".into(), "sql step 1: `id / (unnest(tags) - 1)`: division by zero".into())]);
 }
 
 #[test]
 fn b127_a_case_guards_a_division() {
     let input = columns(vec![("n", ints(vec![Some(10), Some(-3), Some(9)])), ("d", ints(vec![Some(2), Some(0), Some(0)]))]);
-    let statement = "SELECT CASE WHEN d > 0 THEN n / d ELSE 0 END AS r, CASE WHEN d > 0 AND n > 0 THEN n / d ELSE 0 END AS s FROM message";
+    let statement =
+        "SELECT CASE WHEN d > 0 THEN n / d ELSE 0 END AS r, CASE WHEN d > 0 AND n > 0 THEN n / d ELSE 0 END AS s FROM message";
     assert_eq!(one(statement, input), ["5|5", "0|0", "0|0"]);
 }
 
@@ -102,7 +100,7 @@ fn b128_division_by_zero_refuses_its_row_whatever_the_plan() {
     }
     let answer = run("SELECT n / 0 AS q FROM message", columns(vec![("n", ints(vec![Some(1), Some(2)]))]));
     assert_eq!(answer.rows, []);
-    let message = "sql step 1: `n / Int64(0)`: division by zero";
+    let message = "sql step 1: `n / 0`: division by zero";
     assert_eq!(answer.rejects, [(0, "q".into(), message.into()), (1, "q".into(), message.into())]);
     assert_eq!(one("SELECT n / d AS q FROM message WHERE n IS NULL", numbers()), ["null"], "null divided by zero is null");
 }
@@ -153,14 +151,15 @@ fn b024_a_cast_keeps_the_type_that_was_asked_and_refuses_what_does_not_fit() {
     assert_eq!(types, [DataType::Int32, DataType::Decimal128(10, 2)]);
     let answer = process(step.as_mut(), batch(input));
     assert_eq!(answer.rows, [(0, vec!["7".into(), "7.00".into()]), (3, vec!["null".into(), "null".into()])]);
-    let message = |value| format!("sql step 1: `CAST(a AS Int32)`: cannot cast string '{value}' to value of Int32 type");
+    let message = |value| format!("sql step 1: `CAST(a AS INTEGER)`: cannot cast string '{value}' to value of Int32 type");
     assert_eq!(answer.rejects, [(1, "i".into(), message("3000000000")), (2, "i".into(), message("x"))]);
 }
 
 #[test]
 fn text_stays_utf8() {
     let input = columns(vec![("a", texts(vec![Some("Ab"), None]))]);
-    let statement = "SELECT a, upper(a) AS u, substr(a, 1, 1) AS s, CAST(1 AS VARCHAR) AS c, NULL AS n, a || 'x' AS j FROM message";
+    let statement =
+        "SELECT a, upper(a) AS u, substr(a, 1, 1) AS s, CAST(1 AS VARCHAR) AS c, NULL AS n, a || 'x' AS j FROM message";
     let mut step = sql(statement, &input.schema()).expect("plans");
     for field in step.output().fields() {
         assert_eq!(field.data_type(), &DataType::Utf8, "{}", field.name());
@@ -192,7 +191,8 @@ fn a_step_reads_only_what_it_needs() {
 #[test]
 fn scripts_keep_all_columns_and_see_the_ones_before() {
     let input = columns(vec![("quantity", ints(vec![Some(2), Some(3)])), ("price", ints(vec![Some(10), Some(i64::MAX)]))]);
-    let script = |column: &str, expression: &str, data_type| Script { column: column.into(), expression: expression.into(), data_type };
+    let script =
+        |column: &str, expression: &str, data_type| Script { column: column.into(), expression: expression.into(), data_type };
     let scripts = [
         script("total", "quantity * price", DataType::Decimal128(14, 2)),
         script("quantity", "quantity + 1", DataType::Int64),
@@ -257,7 +257,10 @@ fn a_struct_field_is_read_by_its_name() {
     let os: ArrayRef = texts(vec![Some("linux")]);
     let device = arrow_array::StructArray::from(vec![(Arc::new(arrow_schema::Field::new("os", DataType::Utf8, true)), os)]);
     let input = columns(vec![("device", Arc::new(device))]);
-    assert_eq!(one("SELECT device.os AS a, device['os'] AS b, Device.os AS c FROM message", input.clone()), ["linux|linux|linux"]);
+    assert_eq!(
+        one("SELECT device.os AS a, device['os'] AS b, Device.os AS c FROM message", input.clone()),
+        ["linux|linux|linux"]
+    );
     assert_eq!(text(&input).len(), 1);
 }
 
