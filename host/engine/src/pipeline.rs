@@ -139,8 +139,12 @@ impl Pipeline {
         let mut backoff = Backoff::new(BACKOFF.0, BACKOFF.1);
         let once = self.spec.trigger == Trigger::Once;
         let began = Instant::now();
+        let mut failure: Option<String> = None;
         loop {
-            let end = self.attempt(&mut backoff).unwrap_or_else(End::Failed);
+            let end = self.attempt(&mut backoff, failure.take()).unwrap_or_else(End::Failed);
+            if let End::Failed(error) = &end {
+                failure = Some(error.to_string());
+            }
             let command = match end {
                 End::Done => return self.ended(State::Done, Finish::Done),
                 End::Stopped => return self.ended(State::Stopped, Finish::Stopped),
@@ -213,8 +217,8 @@ impl Pipeline {
         }
     }
 
-    /// Runs from what the store holds until something ends it.
-    fn attempt(&self, backoff: &mut Backoff) -> Result<End> {
+    /// Runs from what the store holds until something ends it. `failure` is why the attempt before it failed.
+    fn attempt(&self, backoff: &mut Backoff, failure: Option<String>) -> Result<End> {
         if self.ports.store.paused(self.name())? {
             return Ok(End::Paused);
         }
@@ -225,6 +229,9 @@ impl Pipeline {
         let run: RunNumber = RUNS.fetch_add(1, Ordering::Relaxed);
         let mut pump = Pump::new(self, route, source, positions, run);
         self.say(State::Running);
+        if let Some(reason) = failure {
+            pump.restarted(reason)?;
+        }
         let end = pump.run(backoff);
         pump.finish(end)
     }

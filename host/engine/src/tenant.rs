@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use sluicebox_config::spec::TenantSpec;
 use sluicebox_core::error::{Error, Result};
 use sluicebox_core::name::{PipelineName, TenantName};
-use sluicebox_core::port::{Sources, Store};
+use sluicebox_core::port::{Retention, Sources, Store};
 
 use crate::clock::Clock;
 use crate::committer::Committer;
@@ -42,8 +42,9 @@ impl Tenant {
     /// Starts all pipelines of a tenant.
     ///
     /// # Errors
-    /// When the system gives no thread. A pipeline that cannot start is a failed pipeline, not an error.
+    /// When the disk fails or the system gives no thread. A pipeline that cannot start is a failed pipeline, not an error.
     pub fn start(spec: &TenantSpec, ports: &Ports) -> Result<Self> {
+        ports.store.retain_rejects(rejects_retention(spec))?;
         let committer = Committer::start(spec.name.clone(), ports.store.clone(), ports.clock.clone())?;
         let start = |pipeline: &sluicebox_config::spec::PipelineSpec| {
             Pipeline::start(spec.name.clone(), pipeline.clone(), ports.clone(), committer.queue()?)
@@ -101,4 +102,10 @@ impl Tenant {
         }
         ends
     }
+}
+
+/// What the rejects of a tenant keep: they are one table, so the configuration lets one pipeline say it for all.
+fn rejects_retention(spec: &TenantSpec) -> Retention {
+    let said = spec.pipelines.iter().map(|pipeline| pipeline.rejects.retention);
+    said.into_iter().find(|retention| *retention != Retention::default()).unwrap_or_default()
 }

@@ -103,7 +103,7 @@ pub(crate) fn made_again(topic: &str) -> Error {
     Error::fatal(
         Domain::Broker,
         format!(
-            "topic {topic} was deleted and made again: the positions of the old one mean nothing in it; accept the new one with `sluicebox offsets reset`, which begins at its oldest record"
+            "topic {topic} was deleted and made again: the positions of the old one mean nothing in it; to read the new one from its oldest record, give the pipeline and its tables new names, or move the store away"
         ),
     )
 }

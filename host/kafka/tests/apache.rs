@@ -389,7 +389,7 @@ fn a_topic_made_again_is_never_continued() {
         kafka.create_topic(topic, 1, &[]).unwrap();
         let words = failure(&mut *source);
         assert!(words.contains(&format!("topic {topic} was deleted and made again")), "{words}");
-        assert!(words.contains("sluicebox offsets reset"), "{words}");
+        assert!(words.contains("new names"), "{words}");
         kafka.produce(topic, records(again, 1)).unwrap();
         let words = failure(&mut *open_source(SourceSettings { positions: read.positions.clone(), ..settings(kafka, &[topic]) }));
         assert!(words.contains("made again"), "a start sees it too: {words}");

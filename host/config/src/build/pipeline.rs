@@ -70,9 +70,12 @@ fn places(pipeline: Mark, object: &Object, problems: &Problems) -> Places {
     parts.extend(object.text("filter").map(|text| ("filter".to_owned(), at(text.mark))));
     for column in object.objects("columns") {
         if let (Some(name), Some(script)) = (column.text("name"), column.text("script")) {
-            parts.push((format!("script: script of {}", name.text), at(script.mark)));
+            parts.push((format!("script of {}", name.text), at(script.mark)));
         }
-        parts.extend(column.text("name").map(|name| (format!("column {}:", name.text), at(name.mark))));
+        if let Some(name) = column.text("name") {
+            parts.push((format!("column `{}`", name.text), at(name.mark)));
+            parts.push((format!("column {}", name.text), at(name.mark)));
+        }
     }
     parts.extend(object.objects("to").filter_map(|sink| sink.text("where")).map(|text| ("where".to_owned(), at(text.mark))));
     Places { file: problems.file().to_owned(), pipeline: at(pipeline), parts }

@@ -56,6 +56,11 @@ impl<'a> Pump<'a> {
         Self { pipeline, route, source, stored, number, run, tables, answers, unanswered: 0, away_since: None, next_tick: now }
     }
 
+    /// Writes down that this attempt follows a failed one.
+    pub(super) fn restarted(&mut self, reason: String) -> Result<()> {
+        self.submit(nothing(), Vec::new(), vec![Event::Restart { reason }])
+    }
+
     /// Until the run ends, a command comes or something fails. `backoff` is reset by the first batch that is committed.
     pub(super) fn run(&mut self, backoff: &mut Backoff) -> Result<End> {
         loop {

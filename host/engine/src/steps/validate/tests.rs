@@ -133,3 +133,19 @@ proptest! {
         prop_assert_eq!(parts, told(&check(&columns, &whole)));
     }
 }
+
+#[test]
+fn what_lies_under_a_null_is_not_checked() {
+    let columns = [Column { array: true, ..code() }];
+    let mut lists = ListBuilder::new(StringBuilder::new());
+    for text in ["x", "y"] {
+        lists.values().append_value(text);
+        lists.append(true);
+    }
+    let lists = lists.finish();
+    let arrow_schema::DataType::List(element) = columns[0].decoded_type() else { panic!("a list") };
+    let nulls = NullBuffer::from(vec![false, true]);
+    let values: ArrayRef = Arc::new(ListArray::new(element, lists.offsets().clone(), lists.values().clone(), Some(nulls)));
+    let words = "(code4) doesn't match pattern `[0-9]{4}`";
+    assert_eq!(told(&check(&columns, &batch(&columns, vec![values]))), [format!("1 code[0] pattern: {words}: y")]);
+}
