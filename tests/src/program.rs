@@ -12,7 +12,10 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// `TARGET/release`: tests, examples and benches are below it.
 fn release() -> PathBuf {
     let own = std::env::current_exe().unwrap_or_default();
-    own.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == "release")).map(Path::to_owned).unwrap_or_default()
+    own.ancestors()
+        .find(|folder| folder.file_name().is_some_and(|name| name == "release"))
+        .map(Path::to_owned)
+        .unwrap_or_default()
 }
 
 /// The target folder.

@@ -38,7 +38,8 @@ fn b071_b143_fifty_kills_lose_and_repeat_nothing() -> Result<()> {
         random ^= random >> 7;
         random ^= random << 17;
         let life = Duration::from_millis(20 + random % 240);
-        let mut child = sluicebox(folder.path(), &["--log", "off", "run", "--listen", "127.0.0.1:0"])?.stderr(Stdio::null()).spawn()?;
+        let mut child =
+            sluicebox(folder.path(), &["--log", "off", "run", "--listen", "127.0.0.1:0"])?.stderr(Stdio::null()).spawn()?;
         let end = Instant::now() + life;
         while let Some(left) = end.checked_duration_since(Instant::now()) {
             std::thread::park_timeout(left);
@@ -51,7 +52,8 @@ fn b071_b143_fifty_kills_lose_and_repeat_nothing() -> Result<()> {
     let last = output(sluicebox(folder.path(), &["run", "--listen", "127.0.0.1:0"])?)?;
     ensure!(last.status.success(), "{}", String::from_utf8_lossy(&last.stderr));
 
-    let sql = "SELECT count(*) AS rows, count(DISTINCT n) AS different, sum(n) AS sum, min(n) AS low, max(n) AS high FROM numbers";
+    let sql =
+        "SELECT count(*) AS rows, count(DISTINCT n) AS different, sum(n) AS sum, min(n) AS low, max(n) AS high FROM numbers";
     let answer = output(sluicebox(folder.path(), &["sql", "--output", "csv", sql])?)?;
     let expected = format!("{RECORDS},{RECORDS},{},0,{}", RECORDS * (RECORDS - 1) / 2, RECORDS - 1);
     let found = String::from_utf8_lossy(&answer.stdout);

@@ -63,7 +63,9 @@ fn functions(text: &str) -> Vec<(String, usize)> {
         let code = line.trim_start();
         let words: Vec<&str> = code.split_whitespace().take_while(|word| *word != "fn").collect();
         let is_function = code.split_whitespace().nth(words.len()) == Some("fn")
-            && words.iter().all(|word| word.starts_with("pub") || ["async", "const", "unsafe", "extern", "\"C\"", "super)", "crate)"].contains(word));
+            && words.iter().all(|word| {
+                word.starts_with("pub") || ["async", "const", "unsafe", "extern", "\"C\"", "super)", "crate)"].contains(word)
+            });
         if !is_function || code.ends_with(';') || code.ends_with('}') {
             continue;
         }
@@ -124,7 +126,13 @@ fn arrows_point_one_way() {
 
 #[test]
 fn a_heavy_dependency_has_one_home() {
-    let homes = BTreeMap::from([("rdkafka", "kafka"), ("wasmtime", "wasm"), ("datafusion", "sql"), ("redb", "store"), ("axum", "server")]);
+    let homes = BTreeMap::from([
+        ("rdkafka", "kafka"),
+        ("wasmtime", "wasm"),
+        ("datafusion", "sql"),
+        ("redb", "store"),
+        ("axum", "server"),
+    ]);
     for (name, _) in ARROWS {
         let manifest = read(&root().join("host").join(name).join("Cargo.toml"));
         for dependency in dependencies(&manifest) {
@@ -160,7 +168,16 @@ fn versions_are_held_in_the_workspace() {
 
 #[test]
 fn nothing_is_left_over() {
-    let words = ["TO", "FIX", "XX"].map(|half| half.to_owned() + if half == "TO" { "DO" } else if half == "FIX" { "ME" } else { "X" });
+    let words = ["TO", "FIX", "XX"].map(|half| {
+        half.to_owned()
+            + if half == "TO" {
+                "DO"
+            } else if half == "FIX" {
+                "ME"
+            } else {
+                "X"
+            }
+    });
     for path in all(&[".rs", ".md", ".yaml", ".wit", ".sh", ".toml", "Makefile"]) {
         let text = read(&path);
         for word in &words {

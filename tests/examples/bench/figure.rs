@@ -29,7 +29,8 @@ impl Figures {
 
     /// Writes `bench.json`.
     pub fn write(&self) -> Result<()> {
-        let list: Vec<_> = self.0.iter().map(|(name, value, unit)| json!({ "name": name, "value": value, "unit": unit })).collect();
+        let list: Vec<_> =
+            self.0.iter().map(|(name, value, unit)| json!({ "name": name, "value": value, "unit": unit })).collect();
         let file = target().join("bench.json");
         std::fs::write(&file, serde_json::to_string_pretty(&list)?).with_context(|| file.display().to_string())?;
         println!("written to {}", file.display());

@@ -100,7 +100,13 @@ impl Store for TimedStore {
         self.inner.positions(pipeline)
     }
 
-    fn table(&self, table: &TableName, schema: &SchemaRef, owner: &PipelineName, retention: Retention) -> sluicebox_core::Result<Box<dyn Sink>> {
+    fn table(
+        &self,
+        table: &TableName,
+        schema: &SchemaRef,
+        owner: &PipelineName,
+        retention: Retention,
+    ) -> sluicebox_core::Result<Box<dyn Sink>> {
         self.inner.table(table, schema, owner, retention)
     }
 

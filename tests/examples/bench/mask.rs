@@ -19,10 +19,9 @@ pub fn run(figures: &mut Figures) -> Result<()> {
     let component = target().join("components/mask.wasm");
     ensure!(component.is_file(), "{} is not there: `make components`", component.display());
     std::fs::copy(&component, folder.path().join("mask.wasm"))?;
-    let without = BIG.replace("steps:", "steps:\n      - sql: SELECT page, user_id, event_type, ts, amount, device FROM message");
+    let without = BIG.replace("SELECT user_id", "SELECT page, user_id");
     let components = "components: { mask: { path: mask.wasm, settings: { columns: [page] } } }\n";
-    let with = format!("{components}{}", without.replace("    to:", "      - component: mask\n    to:")).replace("SELECT user_id", "SELECT page, user_id");
-    let without = without.replace("SELECT user_id", "SELECT page, user_id");
+    let with = format!("{components}{}", without.replace("    to:", "      - component: mask\n    to:"));
     let (mut best_with, mut best_without) = (f64::MAX, f64::MAX);
     let mut routes = [plan(folder.path(), &without)?, plan(folder.path(), &with)?];
     let records = batch(big, RECORDS);
@@ -31,7 +30,7 @@ pub fn run(figures: &mut Figures) -> Result<()> {
             let began = Instant::now();
             let transformed = route.transform(records.clone(), 0)?;
             *best = best.min(began.elapsed().as_secs_f64());
-            ensure!(transformed.rejects.is_empty(), "{:?}", transformed.rejects);
+            ensure!(transformed.rejects.is_empty(), "{} records were refused", transformed.rejects.len());
         }
     }
     figures.add("component.mask_ns", (best_with - best_without) * 1e9 / RECORDS as f64, "ns/record");

@@ -21,7 +21,7 @@ use super::figure::Figures;
 /// The pipeline over big records: one required column, one pattern, a projection and a filter.
 pub const BIG: &str = r#"
 connections: { broker: { type: kafka, options: { bootstrapServers: "BROKER" } } }
-types: [{ name: event_id, pattern: "evt-[0-9a-f]{16}", primitiveType: string }]
+types: [{ name: event_id, pattern: "evt-[0-9a-f]{12}", primitiveType: string }]
 pipelines:
   events:
     from: kafka:events
@@ -32,13 +32,13 @@ pipelines:
       - { name: event_type, type: string }
       - { name: ts, type: timestamp }
       - { name: page, type: string }
-      - { name: sequence, type: long }
-      - { name: amount, type: double }
-      - { name: device, type: struct, columns: [{ name: os, type: string }, { name: version, type: long }] }
+      - { name: seq, type: long }
+      - { name: price, type: double }
+      - { name: device, type: struct, columns: [{ name: os, type: string }, { name: v, type: long }] }
       - { name: tags, type: string, array: true }
-      - { name: active, type: boolean }
+      - { name: open, type: boolean }
     steps:
-      - sql: SELECT user_id, event_type, ts, amount, device FROM message WHERE event_type <> 'heartbeat'
+      - sql: SELECT user_id, event_type, ts, price, device FROM message WHERE event_type <> 'heartbeat'
     to: [{ table: events }]
 "#;
 
