@@ -172,7 +172,10 @@ fn plain(field: &Field) -> Field {
         DataType::BinaryView | DataType::LargeBinary => DataType::Binary,
         other => other.clone(),
     };
-    field.clone().with_data_type(kind).with_nullable(true)
+    // What was selected is payload from here on, also what was a metadata column.
+    let mut metadata = field.metadata().clone();
+    metadata.remove(sluicebox_core::column::METADATA_MARK);
+    field.clone().with_data_type(kind).with_nullable(true).with_metadata(metadata)
 }
 
 /// Turns a plan into stages, from the scan upwards.
