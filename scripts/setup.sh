@@ -7,7 +7,6 @@ say() { echo "setup: $*" >&2; }
 
 # command or file that shows that it is there : Debian package
 needs=(
-    "cmake:cmake"
     "pkg-config:pkg-config"
     "make:make"
     "cc:gcc"
@@ -16,7 +15,7 @@ needs=(
     "/usr/include/zlib.h:zlib1g-dev"
 )
 if [ "$what" = test ]; then
-    needs+=("java:openjdk-17-jre-headless" "mvn:maven" "openssl:openssl")
+    needs+=("java:openjdk-17-jre-headless" "mvn:maven" "openssl:openssl" "curl:curl")
 fi
 
 missing=()
