@@ -78,7 +78,10 @@ fn until(folder: &Path, sql: &str, expected: &str) -> Result<()> {
             return Ok(());
         }
         if Instant::now() > deadline {
-            bail!("{sql}: expected {expected}, found {found:?}; log: {}", std::fs::read_to_string(folder.join("log")).unwrap_or_default());
+            bail!(
+                "{sql}: expected {expected}, found {found:?}; log: {}",
+                std::fs::read_to_string(folder.join("log")).unwrap_or_default()
+            );
         }
         std::thread::park_timeout(Duration::from_millis(100));
     }
@@ -158,7 +161,8 @@ fn a_login_over_tls_works_and_a_wrong_password_is_said() -> Result<()> {
     until(good.path(), COUNT, "10,10")?;
     assert_eq!(running.terminate()?, Some(0));
 
-    let wrong = |(name, value): &(String, String)| (name.clone(), if name == "sasl.password" { "hunter2".into() } else { value.clone() });
+    let wrong =
+        |(name, value): &(String, String)| (name.clone(), if name == "sasl.password" { "hunter2".into() } else { value.clone() });
     let bad = folder(&options.iter().map(wrong).collect::<Vec<_>>())?;
     let running = Running::start(bad.path())?;
     let deadline = Instant::now() + PATIENCE;
@@ -178,7 +182,12 @@ fn http_answers_queries_metrics_and_readiness() -> Result<()> {
     let folder = folder(&kafka.properties())?;
     let mut running = Running::start(folder.path())?;
     until(folder.path(), COUNT, "10,10")?;
-    let line = running.log().lines().find(|line| line.starts_with("listening on")).map(str::to_owned).context("no address in the log")?;
+    let line = running
+        .log()
+        .lines()
+        .find(|line| line.starts_with("listening on"))
+        .map(str::to_owned)
+        .context("no address in the log")?;
     let address = line.trim_start_matches("listening on ").to_owned();
     let curl = |args: &[&str], path: &str| -> Result<String> {
         let answer = output(Command::new("curl").args(["-s", "-m", "30"]).args(args).arg(format!("{address}{path}")).pipe())?;

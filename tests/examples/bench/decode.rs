@@ -29,7 +29,11 @@ fn shape(figures: &mut Figures, name: &str, write: fn(u64, &mut Vec<u8>), column
         let began = Instant::now();
         let decoded = decoder.decode(&records, 0, &mut rejects)?;
         best = best.min(began.elapsed().as_secs_f64());
-        ensure!(decoded.columns.num_rows() as u64 == RECORDS && rejects.is_empty(), "not every record was decoded: {} were refused", rejects.len());
+        ensure!(
+            decoded.columns.num_rows() as u64 == RECORDS && rejects.is_empty(),
+            "not every record was decoded: {} were refused",
+            rejects.len()
+        );
     }
     figures.rate(name, RECORDS, records.bytes() as u64, best);
     Ok(())
