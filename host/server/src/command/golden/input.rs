@@ -2,7 +2,7 @@
 //!
 //! `TOPIC.jsonl`: each line is the bytes of one value, without a key, in partition 0.
 //! `TOPIC.records.json`: an array of objects. `value`: text, or null for a tombstone; `value_hex`: bytes instead; `key` and `key_hex` likewise;
-//! `headers`: array of `[name, text or null]`; `timestamp`: milliseconds; `partition`: number, default 0.
+//! `headers`: array of `[name, text or null]`, then `headers_hex`: array of `[name, bytes]`; `timestamp`: milliseconds; `partition`: number, default 0.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,6 +20,7 @@ struct Written {
     value: Option<String>,
     value_hex: Option<String>,
     headers: Vec<(String, Option<String>)>,
+    headers_hex: Vec<(String, String)>,
     timestamp: Option<i64>,
     partition: usize,
 }
@@ -60,10 +61,12 @@ fn read(folder: &Path, topic: &str) -> Result<Vec<(usize, Message)>> {
 }
 
 fn message(written: Written) -> Result<(usize, Message)> {
+    let texts = written.headers.into_iter().map(|(name, value)| Ok((name, value.map(String::into_bytes))));
+    let hexes = written.headers_hex.into_iter().map(|(name, value)| Ok((name, bytes(None, Some(value))?)));
     let message = Message {
         key: bytes(written.key, written.key_hex)?,
         value: bytes(written.value, written.value_hex)?,
-        headers: written.headers.into_iter().map(|(name, value)| (name, value.map(String::into_bytes))).collect(),
+        headers: texts.chain(hexes).collect::<Result<_>>()?,
         timestamp: written.timestamp,
     };
     Ok((written.partition, message))
