@@ -1,5 +1,4 @@
 //! A step over small and big batches: targets are 10 µs for one row and 20 µs for a thousand.
-#![expect(missing_docs, reason = "criterion makes public functions")]
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -51,9 +51,7 @@ fn subtraction(negative: &NegativeExpr, schema: &Schema) -> Result<Option<Arc<dy
 /// Whether evaluating the expression may fail on a row.
 pub(crate) fn may_fail(expr: &Expr) -> bool {
     let risky = |e: &Expr| match e {
-        Expr::BinaryExpr(binary) => {
-            !(binary.op.supports_propagation() || matches!(binary.op, Operator::And | Operator::Or)) && !is_comparison(binary.op)
-        }
+        Expr::BinaryExpr(binary) => !(is_comparison(binary.op) || matches!(binary.op, Operator::And | Operator::Or)),
         Expr::Column(_)
         | Expr::Literal(..)
         | Expr::Alias(_)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use datafusion::common::{DataFusionError, config::ConfigOptions};
 use datafusion::execution::TaskContext;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, cast};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, cast};
 use datafusion::optimizer::common_subexpr_eliminate::CommonSubexprEliminate;
 use datafusion::optimizer::optimize_projections::OptimizeProjections;
 use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
@@ -103,7 +103,10 @@ impl Planner for SqlPlanner {
         for script in scripts {
             let mut add = || {
                 let expr = expression(&context, &plan, &script.expression, &mut written)?;
-                with_column(plan.clone(), &script.column, cast(expr, script.data_type.clone()))
+                // A cast that changes nothing would only stand in the user's messages.
+                let same = expr.get_type(plan.schema()).is_ok_and(|found| found == script.data_type);
+                let expr = if same { expr } else { cast(expr, script.data_type.clone()) };
+                with_column(plan.clone(), &script.column, expr)
             };
             plan = add().map_err(|error| error.at(format!("script of {}", script.column)))?;
         }
