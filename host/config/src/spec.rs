@@ -88,7 +88,8 @@ pub struct Places {
 impl Places {
     /// `file:line:column` of the part that an error's message begins with; of the pipeline when it begins with none.
     pub fn of(&self, message: &str) -> String {
-        let found = self.parts.iter().find(|(words, _)| message.starts_with(words.as_str()));
+        let begins = |words: &str| message.strip_prefix(words).is_some_and(|rest| rest.starts_with([':', ' ']));
+        let found = self.parts.iter().find(|(words, _)| begins(words));
         let (line, column) = found.map_or(self.pipeline, |(_, place)| *place);
         format!("{}:{line}:{column}", self.file.display())
     }

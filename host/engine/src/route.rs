@@ -215,12 +215,10 @@ impl Draft<'_> {
     fn outputs(&self, schema: &SchemaRef, key: &Arc<KeyProtect>) -> Result<Vec<Output>> {
         let planner = self.ports.planner.as_ref();
         let output = |sink: &SinkSpec| {
-            let condition = sink
-                .filter
-                .as_ref()
-                .map(|sql| Stage::keeping(schema, key, |input: &SchemaRef| planner.filter("where", sql, input)))
-                .transpose()?;
             let Target::Table { table, .. } = &sink.target;
+            let name = format!("where of table {table}");
+            let plan = |sql: &String| Stage::keeping(schema, key, |input: &SchemaRef| planner.filter(&name, sql, input));
+            let condition = sink.filter.as_ref().map(plan).transpose()?;
             if schema.fields().is_empty() {
                 return Err(Error::config(format!("table {table}: the steps leave no column")));
             }

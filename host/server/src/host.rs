@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use sluicebox_config::spec::{SourceSpec, Spec, TenantSpec};
+use sluicebox_core::error::Retry;
 use sluicebox_core::name::{PipelineName, TenantName};
 use sluicebox_core::port::Store;
 use sluicebox_engine::clock::Clock;
@@ -22,6 +23,10 @@ use crate::system::{SystemClock, job_id};
 
 /// Limits of one query.
 pub const QUERY_LIMITS: QueryLimits = QueryLimits { time: Duration::from_secs(60), memory_bytes: 512 << 20, rows: 1_000_000 };
+/// How long a start waits for a store that is in use.
+pub const HELD_PATIENCE: Duration = Duration::from_secs(5);
+/// How often it looks.
+const HELD_LOOK: Duration = Duration::from_millis(50);
 /// How long leaving a store tidy may take.
 const TIDY: Duration = Duration::from_secs(60);
 
@@ -40,15 +45,21 @@ pub fn tenant_folder(data: &Path, tenant: &TenantName) -> PathBuf {
     data.join(tenant.as_str())
 }
 
-/// Opens the store of a tenant.
+/// Opens the store of a tenant. One that is in use is asked for again for a while: a command may hold it for a moment.
 ///
 /// # Errors
-/// The folder cannot be made; the file is held by another process, broken or of a newer format.
-pub fn open_store(data: &Path, tenant: &TenantName) -> Result<Arc<RedbStore>> {
+/// The folder cannot be made; the file stays held by another process, is broken or of a newer format.
+pub fn open_store(data: &Path, tenant: &TenantName, patience: Duration) -> Result<Arc<RedbStore>> {
     let folder = tenant_folder(data, tenant);
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    let options = StoreOptions::new(tenant.clone(), job_id());
-    Ok(Arc::new(RedbStore::open(&folder.join("store.redb"), options)?))
+    let deadline = Instant::now() + patience;
+    loop {
+        match RedbStore::open(&folder.join("store.redb"), StoreOptions::new(tenant.clone(), job_id())) {
+            Ok(store) => return Ok(Arc::new(store)),
+            Err(error) if error.retry == Retry::Backoff && Instant::now() < deadline => std::thread::park_timeout(HELD_LOOK),
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 /// What routes of a tenant are planned with.
@@ -77,7 +88,7 @@ impl TenantHost {
     /// # Errors
     /// As for [`open_store`].
     pub fn open(data: &Path, name: &TenantName) -> Result<Self> {
-        let store = open_store(data, name)?;
+        let store = open_store(data, name, HELD_PATIENCE)?;
         let queries = QueryEngine::new(store.clone(), QUERY_LIMITS);
         Ok(Self {
             name: name.clone(),

@@ -44,7 +44,7 @@ fn held(path: &Path, file: &mut File) -> Error {
     let known = file.take(32).read_to_string(&mut holder).is_ok() && !holder.trim().is_empty();
     let who = if known { format!("process {}", holder.trim()) } else { "another process".to_owned() };
     let mend = "stop that process, or give the command to the running host";
-    Error::fatal(Domain::State, format!("store {} is in use by {who}; {mend}", path.display()))
+    Error::backoff(Domain::State, format!("store {} is in use by {who}; {mend}", path.display()))
 }
 
 /// Words for a file that cannot be opened at all.

@@ -77,7 +77,10 @@ fn places(pipeline: Mark, object: &Object, problems: &Problems) -> Places {
             parts.push((format!("column {}", name.text), at(name.mark)));
         }
     }
-    parts.extend(object.objects("to").filter_map(|sink| sink.text("where")).map(|text| ("where".to_owned(), at(text.mark))));
+    for sink in object.objects("to") {
+        let table = sink.text("table").and_then(|text| TableName::parse(&text.text));
+        parts.extend(table.zip(sink.text("where")).map(|(table, text)| (format!("where of table {table}"), at(text.mark))));
+    }
     Places { file: problems.file().to_owned(), pipeline: at(pipeline), parts }
 }
 

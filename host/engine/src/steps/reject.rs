@@ -115,8 +115,10 @@ impl RejectWriter {
             return (path, Standing::Record);
         }
         let (mut names, mut known, mut at, mut around) = (&self.names, 0, 0, false);
-        // A declared name may hold a dot or a bracket itself: the longest that fits counts.
-        while let Some(name) = names.iter().filter(|n| begins(&path[at..], &n.name)).max_by_key(|n| n.name.len()) {
+        // A declared name may hold a dot or a bracket itself: the longest that fits counts, and of several (renames may swap names) a hidden one.
+        while let Some(name) =
+            names.iter().filter(|n| begins(&path[at..], &n.name)).max_by_key(|n| (n.name.len(), n.hidden, n.protects))
+        {
             known = at + name.name.len();
             known += indexes(&path[known..]);
             around = name.protects;

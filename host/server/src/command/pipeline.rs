@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::command::load::{load_and_tell, runtime};
 use crate::command::{answer, say};
 use crate::exit::Exit;
-use crate::host::{open_store, tenant_folder};
+use crate::host::{HELD_PATIENCE, open_store, tenant_folder};
 
 const COLUMNS: [&str; 9] = ["pipeline", "state", "lag", "consumed", "emitted", "filtered", "rejected", "rows", "reason"];
 
@@ -34,13 +34,13 @@ pub(super) fn pipeline(args: &PipelineArgs) -> Result<Exit> {
                 answer(&list(status["pipelines"].as_array().map(Vec::as_slice).unwrap_or_default(), *output)?);
             }
             (PipelineAction::List { output }, None) => {
-                let store = open_store(&loaded.spec.data, &tenant)?;
+                let store = open_store(&loaded.spec.data, &tenant, HELD_PATIENCE)?;
                 let state = |name: &PipelineName| Ok::<_, anyhow::Error>(if store.paused(name)? { "paused" } else { "stopped" });
                 let rows =
                     spec.pipelines.iter().map(|p| Ok(serde_json::json!({"pipeline": p.name.as_str(), "state": state(&p.name)?})));
                 answer(&list(&rows.collect::<Result<Vec<_>>>()?, *output)?);
             }
-            (action, client) => tell(action, client, || open_store(&loaded.spec.data, &tenant), spec).await?,
+            (action, client) => tell(action, client, || open_store(&loaded.spec.data, &tenant, HELD_PATIENCE), spec).await?,
         }
         Ok(Exit::Done)
     })

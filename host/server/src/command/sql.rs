@@ -23,10 +23,14 @@ enum Answerer {
 
 impl Answerer {
     async fn find(data: &Path, tenant: &TenantName) -> Result<Self> {
-        Ok(match Client::find(&tenant_folder(data, tenant)).await {
-            Some(client) => Answerer::Host(client),
-            None => Answerer::Store(Box::new(TenantHost::open(data, tenant)?)),
-        })
+        if let Some(client) = Client::find(&tenant_folder(data, tenant)).await {
+            return Ok(Answerer::Host(client));
+        }
+        match TenantHost::open(data, tenant) {
+            Ok(host) => Ok(Answerer::Store(Box::new(host))),
+            // Whoever held the store may be a host that was only starting.
+            Err(error) => Client::find(&tenant_folder(data, tenant)).await.map(Answerer::Host).ok_or(error),
+        }
     }
 
     async fn ask(&self, sql: &str, format: Format) -> Result<String> {
