@@ -1,7 +1,7 @@
 //! The record plane: rows as values, one by one; or as structs, with [`row!`](crate::row).
 //!
 //! ```
-//! use sluicebox_guest_sdk::record::{Field, Rows, Transform, Value};
+//! use sluicebox_guest_sdk::record::{AsRow, Field, Rows, Transform, Value};
 //! use sluicebox_guest_sdk::{Context, Result, row};
 //!
 //! row! {
@@ -53,7 +53,7 @@ pub use crate::bindings::record_transform::sluicebox::component::record_types::{
 pub use call::{OpenedTransform, OpenedValidator};
 #[doc(hidden)]
 pub use cell::read_cell;
-pub use cell::{Cell, expect, field};
+pub use cell::{AsRow, Cell, expect, field};
 
 /// Checks rows and changes none.
 pub trait Validator: Sized + 'static {

@@ -1,6 +1,6 @@
 //! Both roles of the record plane, written as a user would.
 
-use sluicebox_guest_sdk::record::{Faults, Field, Kind, Row, Rows, Transform, Validator, Value, field};
+use sluicebox_guest_sdk::record::{AsRow, Faults, Field, Kind, Row, Rows, Transform, Validator, Value, field};
 use sluicebox_guest_sdk::testing::Host;
 use sluicebox_guest_sdk::{Context, Error, Result, json::Json, row};
 

@@ -140,9 +140,38 @@ fn word(kind: Kind) -> &'static str {
     }
 }
 
-/// Makes a struct of the columns that it names, each field an `Option` of the type written:
+/// A struct that stands for a row, made by [`row!`](crate::row).
+pub trait AsRow: Sized {
+    /// The names of the columns.
+    fn columns() -> Vec<String> {
+        Self::fields().into_iter().map(|field| field.name).collect()
+    }
+
+    /// The columns.
+    fn fields() -> Vec<Field>;
+
+    /// Makes sure that a schema has the columns, with kinds that can be read.
+    ///
+    /// # Errors
+    /// It has not; the message names the column.
+    fn expect(schema: &[Field]) -> Result<()>;
+
+    /// Reads the values of `columns()`.
+    ///
+    /// # Errors
+    /// A value is missing or of another kind.
+    fn read(values: Vec<Value>) -> Result<Self>;
+
+    /// Writes the values of `fields()`.
+    fn write(self) -> Vec<Value>;
+}
+
+/// Makes a struct of the columns that it names, each field an `Option` of the type written; see [`AsRow`](crate::record::AsRow) for what
+/// it can and [`Cell`](crate::record::Cell) for the types.
 ///
 /// ```
+/// use sluicebox_guest_sdk::record::AsRow;
+///
 /// sluicebox_guest_sdk::row! {
 ///     /// What comes in.
 ///     struct Order { quantity: i64, note: String }
@@ -150,8 +179,6 @@ fn word(kind: Kind) -> &'static str {
 /// let order = Order { quantity: Some(2), note: None };
 /// assert_eq!(Order::read(order.write()).map(|order| order.quantity), Ok(Some(2)));
 /// ```
-///
-/// It has `columns()`, `fields()`, `expect(schema)`, `read(values)` and `write()`. Types: those that are [`Cell`].
 #[macro_export]
 macro_rules! row {
     ($(#[$meta:meta])* $vis:vis struct $name:ident { $($field:ident: $type:ty),+ $(,)? }) => {
@@ -161,36 +188,22 @@ macro_rules! row {
             $(#[doc = concat!("The column `", stringify!($field), "`.")] $vis $field: Option<$type>,)+
         }
 
-        // What comes in needs other functions than what goes out.
-        #[allow(dead_code)]
-        impl $name {
-            /// The names of the columns.
-            #[must_use]
-            $vis fn columns() -> Vec<String> {
-                vec![$(stringify!($field).to_owned()),+]
-            }
-
-            /// The columns.
-            #[must_use]
-            $vis fn fields() -> Vec<$crate::record::Field> {
+        impl $crate::record::AsRow for $name {
+            fn fields() -> Vec<$crate::record::Field> {
                 vec![$($crate::record::field(stringify!($field), <$type as $crate::record::Cell>::KIND)),+]
             }
 
-            /// Makes sure that a schema has the columns, with kinds that can be read.
-            $vis fn expect(schema: &[$crate::record::Field]) -> $crate::Result<()> {
+            fn expect(schema: &[$crate::record::Field]) -> $crate::Result<()> {
                 $($crate::record::expect::<$type>(schema, stringify!($field))?;)+
                 Ok(())
             }
 
-            /// Reads the values of `columns()`.
-            $vis fn read(values: Vec<$crate::record::Value>) -> $crate::Result<Self> {
+            fn read(values: Vec<$crate::record::Value>) -> $crate::Result<Self> {
                 let mut values = values.into_iter();
                 Ok($name { $($field: $crate::record::read_cell(values.next(), stringify!($field))?,)+ })
             }
 
-            /// Writes the values of `fields()`.
-            #[must_use]
-            $vis fn write(self) -> Vec<$crate::record::Value> {
+            fn write(self) -> Vec<$crate::record::Value> {
                 vec![$(self.$field.map_or($crate::record::Value::Null, <$type as $crate::record::Cell>::write)),+]
             }
         }
@@ -198,6 +211,9 @@ macro_rules! row {
 }
 
 /// Reads a value of a row.
+///
+/// # Errors
+/// It is missing or of another kind.
 #[doc(hidden)]
 pub fn read_cell<T: Cell>(value: Option<Value>, column: &str) -> Result<Option<T>> {
     match value {
