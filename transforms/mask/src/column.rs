@@ -8,7 +8,7 @@ use arrow_array::{Array, ArrayRef, GenericStringArray, OffsetSizeTrait, StringVi
 use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType};
 
-use crate::finder::{Wanted, find};
+use crate::finder::{Finder, Wanted};
 use crate::span::{Kind, Span};
 
 /// What to look for, and what to put in its place.
@@ -64,16 +64,17 @@ fn mask_offsets<O: OffsetSizeTrait>(
     let mut ends: Vec<usize> = Vec::new();
     // All of `values` before this is in `out`.
     let mut copied = base;
-    let mut spans = Vec::new();
+    let mut finder = Finder::new(rules.wanted);
     for row in 0..array.len() {
         let start = offsets[row].as_usize();
-        if array.is_valid(row) && find(array.value(row), rules.wanted, &mut spans) {
+        let spans = if array.is_valid(row) { finder.find(array.value(row)) } else { &[] };
+        if !spans.is_empty() {
             if ends.is_empty() {
                 out.reserve(values.len() - base + 1024);
                 ends.reserve(array.len() + 1);
                 ends.extend(offsets[..=row].iter().map(|end| end.as_usize() - base));
             }
-            for span in &spans {
+            for span in spans {
                 out.extend_from_slice(&values[copied..start + span.start]);
                 out.extend_from_slice(rules.put(span.kind).as_bytes());
                 copied = start + span.end;
@@ -95,14 +96,14 @@ fn mask_offsets<O: OffsetSizeTrait>(
 
 /// The new array; `None` where nothing was found.
 fn mask_views(array: &StringViewArray, rules: &Rules) -> Option<StringViewArray> {
-    let mut spans = Vec::new();
-    let first = (0..array.len()).find(|row| array.is_valid(*row) && find(array.value(*row), rules.wanted, &mut spans))?;
+    let mut finder = Finder::new(rules.wanted);
+    let first = (0..array.len()).find(|row| array.is_valid(*row) && !finder.find(array.value(*row)).is_empty())?;
     let mut builder = StringViewBuilder::with_capacity(array.len());
     let mut text = String::new();
     for (row, value) in array.iter().enumerate() {
         match value {
-            Some(value) if row >= first && find(value, rules.wanted, &mut spans) => {
-                mask_text(value, &spans, rules, &mut text);
+            Some(value) if row >= first => {
+                mask_text(value, finder.find(value), rules, &mut text);
                 builder.append_value(&text);
             }
             value => builder.append_option(value),

@@ -55,24 +55,40 @@ fn has_account_start(text: &[u8]) -> bool {
     })
 }
 
-/// Puts what is found in `text` into `found`, in order and without overlap; says whether there is anything.
-pub fn find(text: &str, wanted: Wanted, found: &mut Vec<Span>) -> bool {
-    found.clear();
-    let glance = Glance::over(text.as_bytes());
-    if glance.at_sign && wanted.email {
-        email::find(text, found);
+/// Looks into one text after the other, and keeps the room that it works in.
+#[derive(Debug)]
+pub struct Finder {
+    wanted: Wanted,
+    found: Vec<Span>,
+    run: phone::Run,
+}
+
+impl Finder {
+    /// Looks for those kinds.
+    pub fn new(wanted: Wanted) -> Finder {
+        Finder { wanted, found: Vec::new(), run: phone::Run::default() }
     }
-    if glance.account_start && wanted.iban {
-        in_gaps(text, found, iban::find);
+
+    /// What is found in `text`, in order and without overlap.
+    pub fn find(&mut self, text: &str) -> &[Span] {
+        let Finder { wanted, found, run } = self;
+        found.clear();
+        let glance = Glance::over(text.as_bytes());
+        if glance.at_sign && wanted.email {
+            email::find(text, found);
+        }
+        if glance.account_start && wanted.iban {
+            in_gaps(text, found, iban::find);
+        }
+        if glance.digits >= phone::DIGITS_MIN && wanted.phone {
+            in_gaps(text, found, |text, start, end, found| phone::find(text, start, end, run, found));
+        }
+        found
     }
-    if glance.digits >= phone::DIGITS_MIN && wanted.phone {
-        in_gaps(text, found, phone::find);
-    }
-    !found.is_empty()
 }
 
 /// Looks where nothing was found yet.
-fn in_gaps(text: &str, found: &mut Vec<Span>, find: fn(&str, usize, usize, &mut Vec<Span>)) {
+fn in_gaps(text: &str, found: &mut Vec<Span>, mut find: impl FnMut(&str, usize, usize, &mut Vec<Span>)) {
     if found.is_empty() {
         return find(text, 0, text.len(), found);
     }
@@ -88,13 +104,11 @@ fn in_gaps(text: &str, found: &mut Vec<Span>, find: fn(&str, usize, usize, &mut 
 
 #[cfg(test)]
 mod tests {
-    use super::{Wanted, find};
+    use super::{Finder, Wanted};
     use crate::span::Kind;
 
     fn found(text: &str) -> Vec<(Kind, &str)> {
-        let mut spans = Vec::new();
-        find(text, Wanted::of(&Kind::ALL), &mut spans);
-        spans.iter().map(|span| (span.kind, &text[span.start..span.end])).collect()
+        Finder::new(Wanted::of(&Kind::ALL)).find(text).iter().map(|span| (span.kind, &text[span.start..span.end])).collect()
     }
 
     #[test]
@@ -111,11 +125,9 @@ mod tests {
 
     #[test]
     fn looks_only_for_what_is_wanted() {
-        let mut spans = Vec::new();
         let text = "ann@example.org 0170 1234567";
-        assert!(!find(text, Wanted::of(&[Kind::Iban]), &mut spans));
-        assert!(find(text, Wanted::of(&[Kind::Phone]), &mut spans));
-        assert_eq!(spans.len(), 1);
+        assert!(Finder::new(Wanted::of(&[Kind::Iban])).find(text).is_empty());
+        assert_eq!(Finder::new(Wanted::of(&[Kind::Phone])).find(text).len(), 1);
     }
 
     #[test]

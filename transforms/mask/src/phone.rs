@@ -15,19 +15,19 @@ mod run;
 mod shape;
 
 use crate::span::{Kind, Span};
-use run::{Group, Run, Separator};
+pub use run::Run;
+use run::{Group, Separator};
 pub use shape::DIGITS_MIN;
 
-/// Adds the phone numbers of `text[start..end]` to `found`, in order.
-pub fn find(text: &str, start: usize, end: usize, found: &mut Vec<Span>) {
+/// Adds the phone numbers of `text[start..end]` to `found`, in order. `run` is room to work in, whatever it holds.
+pub fn find(text: &str, start: usize, end: usize, run: &mut Run, found: &mut Vec<Span>) {
     let bytes = &text.as_bytes()[..end];
-    let mut run = Run::default();
     let mut at = start;
     while run.read(bytes, start, at) {
         at = run.end();
         let mut first = 0;
         while first < run.groups().len() {
-            match longest(bytes, &run, first) {
+            match longest(bytes, run, first) {
                 Some(last) => {
                     let groups = run.groups();
                     found.push(Span { start: groups[first].start, end: groups[last].end, kind: Kind::Phone });

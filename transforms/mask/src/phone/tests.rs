@@ -2,7 +2,7 @@ use super::find;
 
 fn found(text: &str) -> Vec<&str> {
     let mut spans = Vec::new();
-    find(text, 0, text.len(), &mut spans);
+    find(text, 0, text.len(), &mut Default::default(), &mut spans);
     spans.iter().map(|span| &text[span.start..span.end]).collect()
 }
 
