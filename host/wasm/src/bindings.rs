@@ -2,7 +2,7 @@
 
 /// A transform on the batch plane; also the home of the shared types.
 pub(crate) mod batch_transform {
-    wasmtime::component::bindgen!({ path: "../../wit", world: "batch-transform-component" });
+    wasmtime::component::bindgen!({ path: "../../wit", world: "batch-transform-component", additional_derives: [PartialEq] });
 }
 
 /// A validator on the batch plane.
@@ -23,6 +23,7 @@ pub(crate) mod record_transform {
     wasmtime::component::bindgen!({
         path: "../../wit",
         world: "record-transform-component",
+        additional_derives: [PartialEq],
         with: {
             "sluicebox:component/types@0.1.0": super::batch_transform::sluicebox::component::types,
             "sluicebox:component/log@0.1.0": super::batch_transform::sluicebox::component::log,

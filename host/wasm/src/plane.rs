@@ -3,7 +3,7 @@
 use arrow_array::{RecordBatch, UInt32Array};
 use arrow_schema::{Schema, SchemaRef};
 use wasmtime::Store;
-use wasmtime::component::{Component, Linker};
+use wasmtime::component::InstancePre;
 
 use crate::bindings::types;
 use crate::plan::Plan;
@@ -38,12 +38,14 @@ pub(crate) struct Answer {
 /// Why a call gave no usable answer.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// The sandbox stopped it, or it trapped.
+    /// The sandbox stopped it, it trapped, or its answer could not be lifted.
     Trap(wasmtime::Error),
     /// The guest's own words: never again, or later.
     Guest(types::Error),
-    /// It answered, and the answer is nonsense.
+    /// It answered, and the answer is nonsense. The words may show what the guest answered.
     Malformed(String),
+    /// The host cannot write the rows for the guest.
+    Host(String),
 }
 
 impl From<wasmtime::Error> for Fault {
@@ -58,12 +60,6 @@ impl From<types::Error> for Fault {
     }
 }
 
-impl From<String> for Fault {
-    fn from(words: String) -> Self {
-        Fault::Malformed(words)
-    }
-}
-
 /// One instance on its plane, in its role.
 pub(crate) trait Guest: Send {
     /// Asks for the plan.
@@ -73,11 +69,17 @@ pub(crate) trait Guest: Send {
     fn process(&self, store: &mut Store<State>, plan: &Plan, rows: &RecordBatch) -> Result<Answer, Fault>;
 }
 
-/// Makes instances of a component.
-pub(crate) type Instantiate = fn(&mut Store<State>, &Component, &Linker<State>) -> wasmtime::Result<Box<dyn Guest>>;
+/// Makes instances of a component whose imports are linked.
+pub(crate) trait Make: Send {
+    /// Makes one.
+    fn make(&self, store: &mut Store<State>) -> wasmtime::Result<Box<dyn Guest>>;
+}
+
+/// How a component is taken on its plane, in its role.
+type MakeOf = fn(InstancePre<State>) -> wasmtime::Result<Box<dyn Make>>;
 
 /// The exports that make a component ours, with role and plane.
-pub(crate) const ROLES: [(&str, Role, Instantiate); 4] = [
+pub(crate) const ROLES: [(&str, Role, MakeOf); 4] = [
     ("sluicebox:component/batch-validator@0.1.0", Role::Validator, batch::validator),
     ("sluicebox:component/batch-transform@0.1.0", Role::Transform, batch::transform),
     ("sluicebox:component/record-validator@0.1.0", Role::Validator, record::validator),
@@ -87,7 +89,7 @@ pub(crate) const ROLES: [(&str, Role, Instantiate); 4] = [
 /// The plan of a validator; one that names no column means the column that names it.
 fn validator_plan(columns: Vec<String>, codes: &[String], context: &types::Context, input: &Schema) -> Result<Plan, Fault> {
     let columns = if columns.is_empty() { vec![context.column.clone()] } else { columns };
-    Ok(Plan::check(&columns, Schema::empty().into(), codes, input)?)
+    Plan::check(&columns, &Schema::empty(), codes, input).map_err(Fault::Malformed)
 }
 
 /// Origins in Arrow; `None` is row for row.

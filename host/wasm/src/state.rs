@@ -1,7 +1,5 @@
 //! What the host keeps of one instance: its limits, its clock, its log.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
@@ -11,16 +9,19 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use crate::bindings::log::{self, Level};
 use crate::bindings::{batch_types, record_types, types};
-use crate::wasi;
+use crate::log::{Log, Place};
+use crate::wasi::{self, Clock};
 
-/// Elements of all tables of an instance. The largest runtime seen needs 7,689.
-const TABLE_ELEMENTS_MAX: usize = 20_000;
+/// Elements of all tables of an instance. The largest language runtime seen needs 7,689.
+pub(crate) const TABLE_ELEMENTS_MAX: usize = 20_000;
 /// Handles that a guest may hold in the host.
 const HANDLES_MAX: usize = 1_000;
-/// Lines of one batch that are kept.
-const LINES_MAX: usize = 1_000;
-/// Bytes of a line that are kept.
-const LINE_BYTES_MAX: usize = 4 << 10;
+/// Core instances of a component. The largest language runtime seen needs 38.
+const INSTANCES_MAX: usize = 100;
+/// Memories of a component, each of which takes address space.
+const MEMORIES_MAX: usize = 16;
+/// Tables of a component.
+const TABLES_MAX: usize = 100;
 /// The longest wall time of a call, whatever CPU time it has left.
 pub(crate) const WALL_MAX: Duration = Duration::from_secs(30);
 
@@ -30,15 +31,17 @@ pub(crate) fn cpu_time() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Why the host stopped a guest.
+/// Why the host stopped a guest, or what it refused it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stopped {
     /// It used up its CPU time.
     Cpu,
     /// It took [`WALL_MAX`].
     Wall,
-    /// It wanted more memory or table room than it may have.
+    /// It wanted more memory than it may have.
     Memory,
+    /// It wanted more than [`TABLE_ELEMENTS_MAX`].
+    Tables,
 }
 
 /// Data of a store.
@@ -47,34 +50,22 @@ pub(crate) struct State {
     memory: usize,
     table: usize,
     deadline: (Duration, Instant),
-    /// Why the host stopped the last call, or what it refused in it.
-    pub(crate) stopped: Option<Stopped>,
+    stopped: Option<Stopped>,
     wasi: WasiCtx,
     handles: ResourceTable,
-    /// The batch's closing time, for the guest's wall clock: microseconds since 1970 UTC.
-    pub(crate) closed_at: Arc<AtomicI64>,
-    /// The guest's log.
-    pub(crate) log: Log,
-}
-
-/// The log of a component.
-pub(crate) struct Log {
-    place: String,
-    /// Whether lines are withheld: the call sees a column with a privacy rule.
-    withheld: bool,
-    lines: usize,
-    dropped: u64,
+    clock: Clock,
+    log: Log,
 }
 
 impl State {
-    pub(crate) fn new(memory_max: usize, place: String, withheld: bool) -> Self {
-        let closed_at = Arc::new(AtomicI64::new(0));
+    /// Limits and log of a new instance.
+    pub(crate) fn new(memory_max: usize, place: Place) -> Self {
         let mut handles = ResourceTable::new();
         handles.set_max_capacity(HANDLES_MAX);
-        let log = Log { place, withheld, lines: 0, dropped: 0 };
-        let wasi = wasi::context(closed_at.clone());
+        let (log, clock) = (Log::new(place), Clock::default());
+        let wasi = wasi::context(&clock, &log);
         let deadline = (Duration::MAX, Instant::now());
-        Self { memory_max, memory: 0, table: 0, deadline, stopped: None, wasi, handles, closed_at, log }
+        Self { memory_max, memory: 0, table: 0, deadline, stopped: None, wasi, handles, clock, log }
     }
 
     /// A call begins: it may use so much CPU time.
@@ -83,13 +74,13 @@ impl State {
         self.deadline = (cpu_time().saturating_add(cpu), Instant::now() + WALL_MAX);
     }
 
-    /// A batch begins: the clock stands, lines are counted anew.
+    /// A batch begins: the clock stands at its closing time (microseconds since 1970 UTC), lines are counted anew.
     pub(crate) fn begin_batch(&mut self, closed_at: i64) {
-        self.closed_at.store(closed_at, Ordering::Release);
+        self.clock.set(closed_at);
         self.log.end_batch();
     }
 
-    /// Looked at with every tick.
+    /// Looked at with every tick. Only the guest's own time counts as CPU time, so that a busy machine makes no verdicts.
     pub(crate) fn tick(&mut self) -> UpdateDeadline {
         let (cpu, wall) = self.deadline;
         if cpu_time() >= cpu {
@@ -101,47 +92,32 @@ impl State {
         }
         UpdateDeadline::Interrupt
     }
-}
 
-impl Log {
-    fn end_batch(&mut self) {
-        let dropped = std::mem::take(&mut self.dropped);
-        if dropped > 0 {
-            let why = if self.withheld { "withheld, for it sees a column with a privacy rule" } else { "left out" };
-            tracing::info!("{}: {dropped} log lines {why}", self.place);
-        }
-        self.lines = 0;
+    /// Why the host stopped the last call, or what it refused in it.
+    pub(crate) fn stopped(&self) -> Option<Stopped> {
+        self.stopped
     }
 
-    fn write(&mut self, level: Level, message: &str) {
-        if self.withheld || self.lines >= LINES_MAX {
-            self.dropped += 1;
-            return;
-        }
-        self.lines += 1;
-        let mut end = message.len().min(LINE_BYTES_MAX);
-        while !message.is_char_boundary(end) {
-            end -= 1;
-        }
-        let (place, message) = (&self.place, &message[..end]);
-        match level {
-            Level::Debug => tracing::debug!("{place}: {message}"),
-            Level::Info => tracing::info!("{place}: {message}"),
-            Level::Warn => tracing::warn!("{place}: {message}"),
-            Level::Error => tracing::error!("{place}: {message}"),
-        }
+    /// Bytes of linear memory in use.
+    pub(crate) fn memory(&self) -> usize {
+        self.memory
+    }
+
+    /// The log of the instance.
+    pub(crate) fn log(&self) -> &Log {
+        &self.log
     }
 }
 
-impl Drop for Log {
+impl Drop for State {
     fn drop(&mut self) {
-        self.end_batch();
+        self.log.end_batch();
     }
 }
 
 impl ResourceLimiter for State {
     fn memory_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        let total = self.memory - current.min(self.memory) + desired;
+        let total = self.memory.saturating_sub(current).saturating_add(desired);
         let allowed = total <= self.memory_max;
         if allowed {
             self.memory = total;
@@ -152,26 +128,26 @@ impl ResourceLimiter for State {
     }
 
     fn table_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        let total = self.table - current.min(self.table) + desired;
+        let total = self.table.saturating_sub(current).saturating_add(desired);
         let allowed = total <= TABLE_ELEMENTS_MAX;
         if allowed {
             self.table = total;
         } else {
-            self.stopped = Some(Stopped::Memory);
+            self.stopped = Some(Stopped::Tables);
         }
         Ok(allowed)
     }
 
     fn instances(&self) -> usize {
-        64
+        INSTANCES_MAX
     }
 
     fn memories(&self) -> usize {
-        16
+        MEMORIES_MAX
     }
 
     fn tables(&self) -> usize {
-        64
+        TABLES_MAX
     }
 }
 
@@ -190,3 +166,37 @@ impl log::Host for State {
 impl types::Host for State {}
 impl batch_types::Host for State {}
 impl record_types::Host for State {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(memory_max: usize) -> State {
+        State::new(memory_max, Place { tenant: "t".into(), pipeline: "p".into(), component: "c".into() })
+    }
+
+    #[test]
+    fn memories_share_one_bound() {
+        let mut state = state(10);
+        assert!(state.memory_growing(0, 6, None).expect("answers"));
+        assert!(state.memory_growing(0, 4, None).expect("answers"));
+        assert_eq!(state.stopped(), None);
+        assert!(!state.memory_growing(6, 7, None).expect("answers"));
+        assert_eq!((state.stopped(), state.memory()), (Some(Stopped::Memory), 10));
+    }
+
+    #[test]
+    fn waiting_is_no_cpu_time_but_it_ends() {
+        let mut state = state(10);
+        state.begin(Duration::from_millis(5));
+        let (_keep, silent) = std::sync::mpsc::channel::<()>();
+        silent.recv_timeout(Duration::from_millis(30)).expect_err("nobody sends");
+        assert!(matches!(state.tick(), UpdateDeadline::Continue(1)));
+        state.deadline.1 = Instant::now();
+        assert!(matches!(state.tick(), UpdateDeadline::Interrupt));
+        assert_eq!(state.stopped(), Some(Stopped::Wall));
+        state.begin(Duration::ZERO);
+        assert!(matches!(state.tick(), UpdateDeadline::Interrupt));
+        assert_eq!(state.stopped(), Some(Stopped::Cpu));
+    }
+}

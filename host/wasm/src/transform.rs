@@ -1,15 +1,15 @@
 //! A transform as a step: only the columns of its plan cross the border, the others travel past it.
 
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use sluicebox_core::batch::Batch;
 use sluicebox_core::error::{Error, Result};
 use sluicebox_core::port::Step;
-use sluicebox_core::reject::{Code, Rejects, RowError};
+use sluicebox_core::reject::Rejects;
 
 use crate::call::{Called, Caller};
-use crate::components::rejects_of;
 use crate::plan::From;
+use crate::refusal::refuse;
 
 /// A transform of a pipeline.
 pub(crate) struct Transform {
@@ -80,10 +80,7 @@ impl Step for Transform {
         let internal = |error: ArrowError| Error::internal(format!("component {}: {error}", self.name));
         let crossing = batch.columns.project(&self.caller.instances.plan().columns).map_err(internal)?;
         let called = self.caller.call(&crossing, batch.closed_at)?;
-        for (row, words) in &called.guilty {
-            rejects.add(batch.rows.record(*row), RowError::new("", Code::COMPONENT, words.clone()));
-        }
-        rejects_of(&self.caller.instances, &called, &batch, "", rejects);
+        refuse(&self.caller.instances, &called, &batch, "", rejects);
         let internal = |error: ArrowError| Error::internal(format!("component {}: {error}", self.name));
         let (answered, rows) = self.gather(&called).map_err(internal)?;
         let columns = self.columns(&batch.columns, &answered, &rows).map_err(internal)?;

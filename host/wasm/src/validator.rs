@@ -4,10 +4,10 @@ use sluicebox_core::batch::Batch;
 use sluicebox_core::error::{Error, Result};
 use sluicebox_core::name::ComponentName;
 use sluicebox_core::port::Validator as Port;
-use sluicebox_core::reject::{Code, Rejects, RowError};
+use sluicebox_core::reject::Rejects;
 
 use crate::call::Caller;
-use crate::components::rejects_of;
+use crate::refusal::refuse;
 
 /// A validator of a column.
 pub(crate) struct Validator {
@@ -35,10 +35,7 @@ impl Port for Validator {
         let internal = |error| Error::internal(format!("component {}: {error}", self.name));
         let crossing = batch.columns.project(&self.caller.instances.plan().columns).map_err(internal)?;
         let called = self.caller.call(&crossing, batch.closed_at)?;
-        for (row, words) in &called.guilty {
-            rejects.add(batch.rows.record(*row), RowError::new(self.column.clone(), Code::COMPONENT, words.clone()));
-        }
-        rejects_of(&self.caller.instances, &called, batch, &self.column, rejects);
+        refuse(&self.caller.instances, &called, batch, &self.column, rejects);
         Ok(())
     }
 }

@@ -1,7 +1,8 @@
 //! Guests as component text, and pipelines' worth of context to run them in.
 //!
-//! The text guest asks for the column `v`, answers with it as it came, and does something of its own when the bytes of a call hold
+//! The text guest asks for the column `v`, answers with it as it came, and does something of its own when what it was given holds
 //! `BOOM`: so which rows are guilty is known.
+#![expect(dead_code, reason = "each test crate uses a part of it")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Int64Array, RecordBatch, StringArray};
+use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use sluicebox_core::batch::{Batch, Rows};
 use sluicebox_core::error::Result;
@@ -50,11 +52,20 @@ impl Default for Text<'_> {
     }
 }
 
-/// The core module. Memory: 0.. answers, 256.. the plan's lists, 512.. texts, 1024.. scratch, 4096.. what the host gives.
-fn core(text: &Text<'_>, open_params: usize, open_answer: &str, process_answer: &str) -> String {
+/// The schema of what the guest answers with: `v`, text.
+pub fn answered_schema() -> Vec<u8> {
+    let schema = Schema::new(vec![Field::new("v", DataType::Utf8, true)]);
+    let mut writer = StreamWriter::try_new(Vec::new(), &schema).expect("begins");
+    writer.finish().expect("ends");
+    writer.into_inner().expect("bytes")
+}
+
+/// The core module. Memory: 0.. answers, 256.. the plan's lists, 512.. texts, 1024.. scratch, 2048.. the schema of the answer,
+/// 4096.. what the host gives.
+fn core(text: &Text<'_>, open_answer: &str, process_answer: &str) -> String {
     let Text { core_imports, more, open, process, boom, realloc, .. } = text;
-    let params = "i32 ".repeat(open_params);
-    let (schema, schema_len) = (open_params - 2, open_params - 1);
+    let params = "i32 ".repeat(14);
+    let schema: String = answered_schema().iter().map(|byte| format!("\\{byte:02x}")).collect();
     format!(
         r#"
   (core module $m
@@ -70,6 +81,8 @@ fn core(text: &Text<'_>, open_params: usize, open_answer: &str, process_answer: 
     ;; columns: ["v"], codes: ["bad"]
     (data (i32.const 256) "\00\02\00\00\01\00\00\00")
     (data (i32.const 264) "\04\02\00\00\03\00\00\00")
+    (data (i32.const 300) "\00\02\00\00\01\00\00\00\03\00\00\00")
+    (data (i32.const 2048) "{schema}")
     (func (export "realloc") (param $old i32) (param $old_size i32) (param $align i32) (param $size i32) (result i32)
       (local $at i32)
       {realloc}
@@ -81,10 +94,11 @@ fn core(text: &Text<'_>, open_params: usize, open_answer: &str, process_answer: 
         (br $grow)))
       (local.get $at))
     (func (export "done") (param i32) (global.set $next (i32.const 4096)))
-    (func $sees (param $p i32) (param $n i32) (result i32)
-      (local $end i32)
-      (if (i32.lt_u (local.get $n) (i32.const 4)) (then (return (i32.const 0))))
-      (local.set $end (i32.sub (i32.add (local.get $p) (local.get $n)) (i32.const 4)))
+    (func $sees (result i32)
+      (local $p i32) (local $end i32)
+      (local.set $p (i32.const 4096))
+      (local.set $end (i32.sub (global.get $next) (i32.const 4)))
+      (if (i32.lt_u (local.get $end) (local.get $p)) (then (return (i32.const 0))))
       (loop $next
         (if (i32.eq (i32.load (local.get $p)) (i32.const 0x4d4f4f42)) (then (return (i32.const 1))))
         (local.set $p (i32.add (local.get $p) (i32.const 1)))
@@ -98,14 +112,12 @@ fn core(text: &Text<'_>, open_params: usize, open_answer: &str, process_answer: 
       (i32.const 0))
     (func (export "process") (param $p i32) (param $n i32) (result i32)
       {process}
-      (if (call $sees (local.get $p) (local.get $n)) (then {boom}))
+      (if (call $sees) (then {boom}))
       (i32.store (i32.const 0) (i32.const 0))
       {process_answer}
       (i32.const 0)))
 "#
     )
-    .replace("$SCHEMA_LEN", &schema_len.to_string())
-    .replace("$SCHEMA", &schema.to_string())
 }
 
 const TYPES: &str = r#"
@@ -122,18 +134,39 @@ const TYPES: &str = r#"
   (export $origin "origin" (type $origin'))
 "#;
 
-const LIFT: &str =
-    r#"(memory (core memory $i "memory")) (realloc (core func $i "realloc")) (post-return (core func $i "done"))"#;
+const LIFT: &str = r#"(memory (core memory $i "memory")) (realloc (core func $i "realloc")) (post-return (core func $i "done"))"#;
 
 /// A transform on the batch plane that answers with the column `v` as it came.
 pub fn transform(text: &Text<'_>) -> String {
-    let open = "(i32.store (i32.const 12) (local.get $SCHEMA)) (i32.store (i32.const 16) (local.get $SCHEMA_LEN))
+    let len = answered_schema().len();
+    let types = r#"(type $schema (list u8)) (type $rows (list u8))"#;
+    transform_of(text, "batch-transform", types, "batch", (2048, len))
+}
+
+/// The same on the record plane.
+pub fn record_transform(text: &Text<'_>) -> String {
+    let types = r#"
+  (type $kind' (enum "boolean" "integer" "float" "text" "bytes" "decimal" "date" "timestamp" "json"))
+  (export $kind "kind" (type $kind'))
+  (type $field' (record (field "name" string) (field "kind" $kind) (field "precision" u8) (field "scale" s8)))
+  (export $field "field" (type $field'))
+  (type $value' (variant (case "null") (case "boolean" bool) (case "integer" s64) (case "float" f64) (case "text" string) (case "bytes" (list u8))))
+  (export $value "value" (type $value'))
+  (type $schema (list $field)) (type $row (list $value)) (type $rows (list $row))"#;
+    transform_of(text, "record-transform", types, "rows", (300, 1))
+}
+
+fn transform_of(text: &Text<'_>, interface: &str, types: &str, rows: &str, schema: (usize, usize)) -> String {
+    let (schema, len) = schema;
+    let open = format!(
+        "(i32.store (i32.const 12) (i32.const {schema})) (i32.store (i32.const 16) (i32.const {len}))
       (i32.store (i32.const 20) (i32.const 264)) (i32.store (i32.const 24) (i32.const 1))
-      (i32.store (i32.const 28) (i32.const 0)) (i32.store (i32.const 32) (i32.const 0))";
+      (i32.store (i32.const 28) (i32.const 0)) (i32.store (i32.const 32) (i32.const 0))"
+    );
     let process = "(i32.store (i32.const 4) (local.get $p)) (i32.store (i32.const 8) (local.get $n))
       (i32.store (i32.const 12) (i32.const 0))
       (i32.store (i32.const 24) (i32.const 0)) (i32.store (i32.const 28) (i32.const 0))";
-    let core = core(text, 14, open, process);
+    let core = core(text, &open, process);
     let Text { imports, with, .. } = text;
     format!(
         r#"(component
@@ -141,16 +174,17 @@ pub fn transform(text: &Text<'_>) -> String {
   {core}
   (core instance $i (instantiate $m {with}))
   {TYPES}
-  (type $plan' (record (field "columns" (list string)) (field "schema" (list u8)) (field "codes" (list string)) (field "attributes" $attributes)))
+  {types}
+  (type $plan' (record (field "columns" (list string)) (field "schema" $schema) (field "codes" (list string)) (field "attributes" $attributes)))
   (export $plan "transform-plan" (type $plan'))
-  (type $answer' (record (field "batch" (list u8)) (field "origin" $origin) (field "rejects" (list $reject))))
+  (type $answer' (record (field "{rows}" $rows) (field "origin" $origin) (field "rejects" (list $reject))))
   (export $answer "answer" (type $answer'))
-  (func $open (param "context" $context) (param "schema" (list u8)) (result (result $plan (error $error)))
+  (func $open (param "context" $context) (param "schema" $schema) (result (result $plan (error $error)))
     (canon lift (core func $i "open") {LIFT}))
-  (func $process (param "batch" (list u8)) (result (result $answer (error $error)))
+  (func $process (param "{rows}" $rows) (result (result $answer (error $error)))
     (canon lift (core func $i "process") {LIFT}))
   (instance $b (export "open" (func $open)) (export "process" (func $process)))
-  (export "sluicebox:component/batch-transform@0.1.0" (instance $b)))"#
+  (export "sluicebox:component/{interface}@0.1.0" (instance $b)))"#
     )
 }
 
@@ -159,7 +193,7 @@ pub fn validator(text: &Text<'_>) -> String {
     let open = "(i32.store (i32.const 12) (i32.const 264)) (i32.store (i32.const 16) (i32.const 1))
       (i32.store (i32.const 20) (i32.const 0)) (i32.store (i32.const 24) (i32.const 0))";
     let process = "(i32.store (i32.const 4) (i32.const 0)) (i32.store (i32.const 8) (i32.const 0))";
-    let core = core(text, 14, open, process);
+    let core = core(text, open, process);
     let Text { imports, with, .. } = text;
     format!(
         r#"(component
@@ -273,6 +307,11 @@ impl Bench {
     /// Opens it as a transform over [`schema`].
     pub fn transform(&self) -> Result<Box<dyn Step>> {
         self.components().transform(&ComponentName::new("guest"), context(None, &[]))
+    }
+
+    /// Opens it as a transform that sees `v`, which a privacy rule protects.
+    pub fn protected(&self) -> Result<Box<dyn Step>> {
+        self.components().transform(&ComponentName::new("guest"), context(None, &[1]))
     }
 
     /// Opens it as a validator of `v`.
