@@ -76,7 +76,7 @@ fn batch() -> RecordBatch {
         ("n", Arc::new(Int64Array::from(vec![Some(2), None, Some(-1), Some(1)])) as ArrayRef, true),
         ("note", Arc::new(StringArray::from(vec![Some("éé"), None, Some("abc"), Some("")])) as ArrayRef, true),
     ])
-    .unwrap()
+    .expect("a batch")
 }
 
 #[test]

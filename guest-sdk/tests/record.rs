@@ -79,7 +79,7 @@ fn schema() -> Vec<Field> {
 
 fn rows() -> Vec<Row> {
     let order = |id, quantity, price, tags: Option<&str>| {
-        let tags = tags.map(|tags| Json::parse(tags).unwrap());
+        let tags = tags.map(|tags| Json::parse(tags).expect("json"));
         let mut row = Order { id: Some(id), quantity, price, tags }.write();
         row.insert(0, Value::Text("x".to_owned()));
         row
