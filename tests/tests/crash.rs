@@ -37,7 +37,7 @@ fn b071_b143_fifty_kills_lose_and_repeat_nothing() -> Result<()> {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        let life = Duration::from_millis(20 + random % 240);
+        let life = Duration::from_millis(10 + random % 90);
         let mut child =
             sluicebox(folder.path(), &["--log", "off", "run", "--listen", "127.0.0.1:0"])?.stderr(Stdio::null()).spawn()?;
         let end = Instant::now() + life;

@@ -115,7 +115,10 @@ fn b184_b185_stop_and_start_lose_and_repeat_nothing() -> Result<()> {
     assert_eq!(ask(folder.path(), COUNT)?, "10000,10000", "a paused pipeline reads nothing");
 
     let mut running = Running::start(folder.path())?;
-    ensure!(String::from_utf8_lossy(&listed()?.stdout).contains("paused"), "a pause survives a restart");
+    let deadline = Instant::now() + PATIENCE;
+    while !String::from_utf8_lossy(&listed()?.stdout).contains("paused") {
+        ensure!(Instant::now() < deadline, "a pause survives a restart: {}", running.log());
+    }
     output(sluicebox(folder.path(), &["pipeline", "resume", "numbers"])?)?;
     until(folder.path(), COUNT, "15000,15000")?;
     assert_eq!(running.terminate()?, Some(0), "{}", running.log());

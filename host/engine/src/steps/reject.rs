@@ -88,8 +88,9 @@ impl RejectWriter {
     fn errors(&self, errors: &[RowError]) -> Vec<RowError> {
         let mut kept: Vec<RowError> = errors.iter().take(ERRORS_MAX).map(|error| self.redact(error)).collect();
         if let Some(first) = errors.get(ERRORS_MAX) {
-            let more = errors.len() - ERRORS_MAX;
-            kept.push(RowError::new("", first.code.clone(), format!("and {more} more errors")));
+            // Whoever found them may have counted some already.
+            let more: usize = errors[ERRORS_MAX..].iter().map(|error| counted(&error.message).unwrap_or(1)).sum();
+            kept.push(RowError::new("", first.code.clone(), format!("and {more} more")));
         }
         kept
     }
@@ -140,16 +141,15 @@ fn withheld(standing: Standing, code: &Code, message: &str) -> Option<&'static s
     match standing {
         Standing::Plain => None,
         Standing::Protected => Some(WITHHELD),
-        Standing::Record if [Code::SYNTAX, Code::SQL, Code::COMPONENT].contains(code) || counts(message) => None,
+        Standing::Record if [Code::SYNTAX, Code::SQL, Code::COMPONENT].contains(code) || counted(message).is_some() => None,
         Standing::Unknown if *code == Code::SYNTAX => None,
         Standing::Record | Standing::Unknown => Some(WITHHELD_RECORD),
     }
 }
 
-/// Whether a message only says how many errors follow.
-fn counts(message: &str) -> bool {
-    let number = message.strip_prefix("and ").and_then(|rest| rest.strip_suffix(" more"));
-    number.is_some_and(|number| number.len() < 10 && number.bytes().all(|b| b.is_ascii_digit()))
+/// How many errors a message stands for that says nothing but their number.
+fn counted(message: &str) -> Option<usize> {
+    message.strip_prefix("and ")?.strip_suffix(" more").filter(|number| number.len() < 10)?.parse().ok()
 }
 
 fn names(columns: &[Column]) -> Vec<Name> {

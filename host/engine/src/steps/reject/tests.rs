@@ -141,7 +141,7 @@ fn what_is_kept_is_bounded() {
     assert_eq!(row.errors.len(), 21);
     assert_eq!(row.errors[0].message, format!("{}…", "é".repeat(1_000)));
     assert_eq!(row.errors[0].path, format!("{}…", "é".repeat(500)));
-    assert_eq!(row.errors[20], RowError::new("", Code::PATTERN, "and 5 more errors"));
+    assert_eq!(row.errors[20], RowError::new("", Code::PATTERN, "and 5 more"));
 }
 
 proptest! {
