@@ -19,6 +19,7 @@ demo: setup components
 ## Everything that must hold. CI runs this.
 test: setup-test components deny
 	$(CARGO) fmt --all --check
+	@scripts/guest-tests.sh
 	$(BUILD)
 	$(CARGO) test --release --workspace
 
