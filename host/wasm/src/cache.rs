@@ -199,16 +199,14 @@ mod tests {
         let path = folder.path().join("c.wasm");
         let refused = |bytes: &[u8]| {
             std::fs::write(&path, bytes).expect("writes");
-            load(engine, &path, None).err().expect("refused").message
+            load(engine, &path, None).expect_err("refused").message
         };
         assert!(refused(b"\0asm\x01\0\0\0").contains("it is a core module"));
         assert!(refused(&compiled).contains("it is compiled machine code"));
         assert!(refused(b"hello").contains("is no component that this version can run"));
         std::fs::File::create(&path).and_then(|file| file.set_len(200 << 20)).expect("writes");
-        assert!(
-            load(engine, &path, None).err().expect("refused").message.contains("has 200 MiB; a component has at most 128 MiB")
-        );
+        assert!(load(engine, &path, None).expect_err("refused").message.contains("has 200 MiB; a component has at most 128 MiB"));
         std::fs::remove_file(&path).expect("removes");
-        assert!(load(engine, &path, None).err().expect("refused").message.starts_with("cannot read "));
+        assert!(load(engine, &path, None).expect_err("refused").message.starts_with("cannot read "));
     }
 }

@@ -12,18 +12,20 @@ pub(crate) const CALL_BYTES_MAX: usize = 4 << 20;
 /// Ranges of rows that take at most [`CALL_BYTES_MAX`] each, or are one row that takes more.
 pub(crate) fn parts(rows: &RecordBatch) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
-    let mut waiting = vec![0..rows.num_rows()];
-    while let Some(range) = waiting.pop() {
-        if range.len() <= 1 || of(rows, &range) <= CALL_BYTES_MAX {
-            parts.push(range);
-        } else {
-            let middle = range.start + range.len() / 2;
-            waiting.push(middle..range.end);
-            waiting.push(range.start..middle);
-        }
+    if rows.num_rows() > 0 {
+        cut(rows, 0..rows.num_rows(), &mut parts);
     }
-    parts.retain(|range| !range.is_empty());
     parts
+}
+
+fn cut(rows: &RecordBatch, range: Range<usize>, parts: &mut Vec<Range<usize>>) {
+    if range.len() == 1 || of(rows, &range) <= CALL_BYTES_MAX {
+        parts.push(range);
+        return;
+    }
+    let middle = range.start + range.len() / 2;
+    cut(rows, range.start..middle, parts);
+    cut(rows, middle..range.end, parts);
 }
 
 /// Bytes of some rows.

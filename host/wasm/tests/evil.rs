@@ -216,12 +216,10 @@ fn a_huge_answer_is_refused() {
 fn b157_many_rejects_cannot_fill_the_host() {
     // Two million rejects that share one message of a megabyte: small in the guest, terabytes in the host.
     let text = Text {
-        boom: &format!(
-            "(drop (memory.grow (i32.const 1200)))
+        boom: "(drop (memory.grow (i32.const 1200)))
              (i32.store (i32.const 0) (i32.const 0)) (i32.store (i32.const 4) (local.get $p)) (i32.store (i32.const 8) (local.get $n))
              (i32.store (i32.const 12) (i32.const 0))
-             (i32.store (i32.const 24) (i32.const 2000000)) (i32.store (i32.const 28) (i32.const 2000000)) (return (i32.const 0))"
-        ),
+             (i32.store (i32.const 24) (i32.const 2000000)) (i32.store (i32.const 28) (i32.const 2000000)) (return (i32.const 0))",
         ..Text::default()
     };
     only_the_guilty(&Bench::new(&transform(&text)).memory(128 << 20), "answered with more than 64 MiB");
@@ -230,11 +228,9 @@ fn b157_many_rejects_cannot_fill_the_host() {
 #[test]
 fn b155_all_or_nothing_of_a_call() {
     // The guest has written its answer before it traps: nothing of it is seen.
-    let boom = format!(
-        "(i32.store (i32.const 0) (i32.const 0)) (i32.store (i32.const 4) (local.get $p)) (i32.store (i32.const 8) (local.get $n)) unreachable"
-    );
+    let boom = "(i32.store (i32.const 0) (i32.const 0)) (i32.store (i32.const 4) (local.get $p)) (i32.store (i32.const 8) (local.get $n)) unreachable";
     only_the_guilty(
-        &Bench::new(&transform(&Text { boom: &boom, ..Text::default() })),
+        &Bench::new(&transform(&Text { boom, ..Text::default() })),
         "trapped: wasm `unreachable` instruction executed",
     );
 }

@@ -27,6 +27,7 @@ use tracing::field::Visit;
 pub const CLOSED_AT: i64 = 1_700_000_000_000_000;
 
 /// Parts of a text guest that a test may set.
+#[derive(Default)]
 pub struct Text<'a> {
     /// Imports of the component, and core instances made of them.
     pub imports: &'a str,
@@ -44,12 +45,6 @@ pub struct Text<'a> {
     pub boom: &'a str,
     /// What `realloc` does with `$size` first.
     pub realloc: &'a str,
-}
-
-impl Default for Text<'_> {
-    fn default() -> Self {
-        Self { imports: "", with: "", core_imports: "", more: "", open: "", process: "", boom: "", realloc: "" }
-    }
 }
 
 /// The schema of what the guest answers with: `v`, text.
