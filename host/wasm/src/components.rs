@@ -12,6 +12,7 @@ use sluicebox_core::secret::Secret;
 use crate::bindings::types;
 use crate::call::Caller;
 use crate::instance::{Instances, Setting};
+use crate::log::{Log, Place};
 use crate::plane::Role;
 use crate::sandbox::Sandbox;
 use crate::transform::Transform;
@@ -68,6 +69,11 @@ impl WasmComponents {
             },
             input: context.schema.clone(),
             protected: context.protected.clone(),
+            log: Log::new(Place {
+                tenant: context.tenant.to_string(),
+                pipeline: context.pipeline.to_string(),
+                component: name.to_string(),
+            }),
         };
         Ok(Caller::new(Instances::open(setting)?, settings.cpu_per_batch))
     }

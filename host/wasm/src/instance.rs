@@ -9,7 +9,7 @@ use sluicebox_core::error::{Domain, Error, Result, Retry};
 use wasmtime::{Store, Trap};
 
 use crate::bindings::types;
-use crate::log::Place;
+use crate::log::Log;
 use crate::plan::Plan;
 use crate::plane::{Answer, Fault, Guest, Make};
 use crate::sandbox::Sandbox;
@@ -31,6 +31,8 @@ pub(crate) struct Setting {
     pub(crate) input: SchemaRef,
     /// Columns of the input that hold protected values.
     pub(crate) protected: Vec<usize>,
+    /// The log of all its instances.
+    pub(crate) log: Log,
 }
 
 /// Why a call on some rows failed.
@@ -72,6 +74,9 @@ impl Instances {
             Retry::Backoff => error,
         })?;
         let withheld = plan.columns.iter().any(|column| setting.protected.contains(column));
+        if withheld {
+            setting.log.withhold();
+        }
         let mut instances = Self { setting, plan, withheld, live: None, closed_at: 0 };
         instances.keep(live);
         Ok(instances)
@@ -95,6 +100,7 @@ impl Instances {
     /// A batch begins.
     pub(crate) fn begin_batch(&mut self, closed_at: i64) {
         self.closed_at = closed_at;
+        self.setting.log.end_batch();
         if let Some(live) = &mut self.live {
             live.store.data_mut().begin_batch(closed_at);
         }
@@ -131,9 +137,6 @@ impl Instances {
         if memory > live.memory && memory > self.setting.memory_max / 2 {
             return;
         }
-        if self.withheld {
-            live.store.data().log().withhold();
-        }
         self.live = Some(live);
     }
 
@@ -143,9 +146,6 @@ impl Instances {
         if plan != self.plan {
             let words = "a new instance answered `open` with another plan than the first one; all instances must answer the same";
             return Err(self.setting.error(words));
-        }
-        if self.withheld {
-            live.store.data().log().withhold();
         }
         Ok(live)
     }
@@ -181,13 +181,17 @@ fn rising_below(numbers: &[u32], rows: usize) -> bool {
     numbers.is_sorted() && numbers.last().is_none_or(|last| (*last as usize) < rows)
 }
 
+impl Drop for Instances {
+    fn drop(&mut self) {
+        self.setting.log.end_batch();
+    }
+}
+
 impl Setting {
     /// Instantiates and opens.
     fn start(&self, closed_at: i64) -> Result<(Live, Plan)> {
         let sandbox = Sandbox::get()?;
-        let types::Context { tenant, pipeline, component, .. } = &self.context;
-        let place = Place { tenant: tenant.clone(), pipeline: pipeline.clone(), component: component.clone() };
-        let mut store = Store::new(sandbox.engine(), State::new(self.memory_max, place));
+        let mut store = Store::new(sandbox.engine(), State::new(self.memory_max, self.log.clone()));
         store.limiter(|state| state);
         store.epoch_deadline_callback(|mut store| Ok(store.data_mut().tick()));
         store.set_hostcall_fuel(ANSWER_BYTES_MAX);
@@ -227,6 +231,7 @@ impl Setting {
             Fault::Host(words) => return Failure::Stop(Error::internal(self.words(words))),
             Fault::Trap(error) => error,
         };
+        self.log.failure(&error);
         match stopped {
             Some(Stopped::Cpu) => Failure::Overran,
             Some(Stopped::Wall) => Failure::Stop(self.error(format!("a call took {WALL_MAX:?}; a component must not wait"))),

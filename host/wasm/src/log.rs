@@ -17,7 +17,7 @@ pub(crate) struct Place {
     pub(crate) component: String,
 }
 
-/// The log of one instance, shared by all through which it can write.
+/// The log of all instances of a component in a pipeline.
 #[derive(Clone)]
 pub(crate) struct Log(Arc<Mutex<Lines>>);
 
@@ -54,6 +54,13 @@ impl Log {
             Level::Info => tracing::info!(tenant, pipeline, component, "{message}"),
             Level::Warn => tracing::warn!(tenant, pipeline, component, "{message}"),
             Level::Error => tracing::error!(tenant, pipeline, component, "{message}"),
+        }
+    }
+
+    /// What the sandbox knows of a failed call, for whoever writes the component.
+    pub(crate) fn failure(&self, error: &wasmtime::Error) {
+        if tracing::enabled!(tracing::Level::DEBUG) {
+            self.write(Level::Debug, &format!("{error:?}"));
         }
     }
 

@@ -9,7 +9,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use crate::bindings::log::{self, Level};
 use crate::bindings::{batch_types, record_types, types};
-use crate::log::{Log, Place};
+use crate::log::Log;
 use crate::wasi::{self, Clock};
 
 /// Elements of all tables of an instance. The largest language runtime seen needs 7,689.
@@ -59,10 +59,10 @@ pub(crate) struct State {
 
 impl State {
     /// Limits and log of a new instance.
-    pub(crate) fn new(memory_max: usize, place: Place) -> Self {
+    pub(crate) fn new(memory_max: usize, log: Log) -> Self {
         let mut handles = ResourceTable::new();
         handles.set_max_capacity(HANDLES_MAX);
-        let (log, clock) = (Log::new(place), Clock::default());
+        let clock = Clock::default();
         let wasi = wasi::context(&clock, &log);
         let deadline = (Duration::MAX, Instant::now());
         Self { memory_max, memory: 0, table: 0, deadline, stopped: None, wasi, handles, clock, log }
@@ -74,10 +74,9 @@ impl State {
         self.deadline = (cpu_time().saturating_add(cpu), Instant::now() + WALL_MAX);
     }
 
-    /// A batch begins: the clock stands at its closing time (microseconds since 1970 UTC), lines are counted anew.
+    /// A batch begins: the clock stands at its closing time (microseconds since 1970 UTC).
     pub(crate) fn begin_batch(&mut self, closed_at: i64) {
         self.clock.set(closed_at);
-        self.log.end_batch();
     }
 
     /// Looked at with every tick. Only the guest's own time counts as CPU time, so that a busy machine makes no verdicts.
@@ -101,17 +100,6 @@ impl State {
     /// Bytes of linear memory in use.
     pub(crate) fn memory(&self) -> usize {
         self.memory
-    }
-
-    /// The log of the instance.
-    pub(crate) fn log(&self) -> &Log {
-        &self.log
-    }
-}
-
-impl Drop for State {
-    fn drop(&mut self) {
-        self.log.end_batch();
     }
 }
 
@@ -170,9 +158,11 @@ impl record_types::Host for State {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::Place;
 
     fn state(memory_max: usize) -> State {
-        State::new(memory_max, Place { tenant: "t".into(), pipeline: "p".into(), component: "c".into() })
+        let place = Place { tenant: "t".into(), pipeline: "p".into(), component: "c".into() };
+        State::new(memory_max, Log::new(place))
     }
 
     #[test]

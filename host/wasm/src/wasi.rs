@@ -20,6 +20,8 @@ use crate::state::State;
 const POLL: &str = "wasi:io/poll@0.2.12";
 /// Bytes that a guest may write to standard output at once.
 const WRITE_BYTES_MAX: usize = 64 << 10;
+/// Random bytes that a guest may ask for at once.
+const RANDOM_BYTES_MAX: u64 = 1 << 20;
 /// What one look at the monotonic clock moves it by, in nanoseconds.
 const LOOK: u64 = 1_000;
 
@@ -29,7 +31,7 @@ pub(crate) fn context(clock: &Clock, log: &Log) -> WasiCtx {
     let mut builder = WasiCtx::builder();
     builder.stdin(MemoryInputPipe::new("")).stdout(Output::new(log, Level::Info)).stderr(Output::new(log, Level::Warn));
     builder.secure_random(random()).insecure_random(random()).insecure_random_seed(0x5c1c_eb0c);
-    builder.wall_clock(clock.clone()).monotonic_clock(Looks::default());
+    builder.max_random_size(RANDOM_BYTES_MAX).wall_clock(clock.clone()).monotonic_clock(Looks::default());
     builder.allow_tcp(false).allow_udp(false).allow_ip_name_lookup(false);
     builder.build()
 }

@@ -341,6 +341,45 @@ fn a_flood_of_log_lines_is_bounded_and_counted() {
 }
 
 #[test]
+fn new_instances_of_a_batch_share_the_bound_of_its_log() {
+    let process = "(local $i i32) (loop $l (call $log (i32.const 1) (i32.const 0) (i32.const 20))
+        (local.set $i (i32.add (local.get $i) (i32.const 1))) (br_if $l (i32.lt_u (local.get $i) (i32.const 600))))";
+    let bench = Bench::new(&transform(&Text { process, boom: "unreachable", ..with_log() }));
+    let lines = guest::lines(|| {
+        run(bench.transform().expect("opens").as_mut(), &ROWS).expect("goes on");
+    });
+    assert_eq!(
+        lines.iter().filter(|line| line.contains("hello from the guest") || line.contains("wasm backtrace")).count(),
+        1_000
+    );
+}
+
+#[test]
+fn b156_a_failure_is_logged_with_its_place_in_the_guest() {
+    let more = "(func $broken_function unreachable)";
+    let bench = Bench::new(&transform(&Text { more, boom: "(call $broken_function)", ..Text::default() }));
+    let lines = guest::lines(|| {
+        run(bench.transform().expect("opens").as_mut(), &["BOOM"]).expect("goes on");
+    });
+    assert!(lines.iter().any(|line| line.starts_with("DEBUG") && line.contains("broken_function")), "{lines:?}");
+}
+
+#[test]
+fn a_guest_that_exits_fails_like_one_that_traps() {
+    let text = Text {
+        imports: r#"
+  (import "wasi:cli/exit@0.2.0" (instance $exit (export "exit" (func (param "status" (result))))))
+  (core func $exit' (canon lower (func $exit "exit")))
+  (core instance $exits (export "exit" (func $exit')))"#,
+        with: r#"(with "exits" (instance $exits))"#,
+        core_imports: r#"(import "exits" "exit" (func $exit (param i32)))"#,
+        boom: "(call $exit (i32.const 0))",
+        ..Text::default()
+    };
+    only_the_guilty(&Bench::new(&transform(&text)), "trapped: it ended itself");
+}
+
+#[test]
 fn a_long_log_line_is_cut() {
     let process = "(call $log (i32.const 2) (i32.const 0) (i32.const 60000))";
     let bench = Bench::new(&transform(&Text { process, ..with_log() }));
