@@ -31,7 +31,13 @@ impl Running {
     fn start(folder: &Path) -> Result<Self> {
         let log = std::fs::File::create(folder.join("log"))?;
         let child = sluicebox(folder, &["run", "--listen", "127.0.0.1:0"])?.stderr(log).stdout(Stdio::null()).spawn()?;
-        Ok(Self { child, folder: folder.to_owned() })
+        let mut running = Self { child, folder: folder.to_owned() };
+        let deadline = Instant::now() + PATIENCE;
+        while !running.log().contains("listening on") {
+            ensure!(running.child.try_wait()?.is_none() && Instant::now() < deadline, "it does not start: {}", running.log());
+            std::thread::park_timeout(Duration::from_millis(20));
+        }
+        Ok(running)
     }
 
     fn log(&self) -> String {
@@ -201,7 +207,10 @@ fn http_answers_queries_metrics_and_readiness() -> Result<()> {
     for refused in ["COPY numbers TO '/tmp/x.csv'", "DROP TABLE numbers", "SELECT 1; SELECT 2", "SET a = 1"] {
         ensure!(curl(&["-d", refused], "/v1/sql")?.contains("error"), "b135: {refused}");
     }
-    ensure!(curl(&[], "/v1/ready")?.contains("\"ready\":true"));
+    let deadline = Instant::now() + PATIENCE;
+    while !curl(&[], "/v1/ready")?.contains("\"ready\":true") {
+        ensure!(Instant::now() < deadline, "it is never ready: {}", running.log());
+    }
     let metrics = curl(&[], "/metrics")?;
     ensure!(metrics.contains("sluicebox_records_consumed_total{tenant=\"default\",pipeline=\"numbers\"} 10"), "{metrics}");
     assert_eq!(running.terminate()?, Some(0));

@@ -24,9 +24,9 @@ use crate::system::{SystemClock, job_id};
 /// Limits of one query.
 pub const QUERY_LIMITS: QueryLimits = QueryLimits { time: Duration::from_secs(60), memory_bytes: 512 << 20, rows: 1_000_000 };
 /// How long a start waits for a store that is in use.
-pub const HELD_PATIENCE: Duration = Duration::from_secs(5);
+pub const HELD_PATIENCE: Duration = Duration::from_secs(10);
 /// How often it looks.
-const HELD_LOOK: Duration = Duration::from_millis(50);
+const HELD_LOOK: Duration = Duration::from_millis(5);
 /// How long leaving a store tidy may take.
 const TIDY: Duration = Duration::from_secs(60);
 
