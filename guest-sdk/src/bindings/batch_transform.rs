@@ -86,7 +86,8 @@ pub mod sluicebox {
             use super::super::super::_rt;
             /// Names and values that later versions may add; unknown names are to be passed over.
             pub type Attributes = _rt::Vec<(_rt::String, _rt::String)>;
-            /// Why a call failed as a whole. What is one row's fault is a `reject`, not an error.
+            /// Why a call failed as a whole. What is one row's fault is a `reject`, not an error: an error is never looked into for guilty rows.
+            /// Words are withheld as those of a reject are.
             #[derive(Clone, PartialEq)]
             pub enum Error {
                 /// It can never succeed: the pipeline stops with these words.
@@ -156,9 +157,10 @@ pub mod sluicebox {
                 pub row: u32,
                 /// Where in the row: `column`, `column.field`, `column[0]`; empty for the row as a whole.
                 pub path: _rt::String,
-                /// One of the plan's codes: `[a-z0-9_]{1,64}`.
+                /// One of the plan's codes. Another one breaks the contract.
                 pub code: _rt::String,
-                /// Words for a person. Withheld by the host where the call saw a column with a privacy rule.
+                /// Words for a person; 4 KiB are kept. Where the call saw a column with a privacy rule the host withholds them, and keeps of the path
+                /// only the column.
                 pub message: _rt::String,
                 /// What later versions add.
                 pub attributes: Attributes,
@@ -200,7 +202,8 @@ pub mod sluicebox {
             }
         }
         /// Nouns of the batch plane. A schema is an Arrow IPC stream without batches; a batch is an Arrow IPC stream with exactly one. Streams are
-        /// not compressed and hold no dictionaries unless a column has a dictionary type.
+        /// not compressed (a compressed answer breaks the contract) and hold no dictionaries unless a column has a dictionary type. The mark at
+        /// the end of a stream may be left out.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod batch_types {
             #[used]
@@ -216,7 +219,7 @@ pub mod sluicebox {
                 /// Columns that must cross the border, by name. Only they are in the batches of `process`, in this order. Empty asks for the
                 /// column that names the validator.
                 pub columns: _rt::Vec<_rt::String>,
-                /// Codes that its rejects may have.
+                /// Codes that its rejects may have: at most 256, each `[a-z0-9_]{1,64}`.
                 pub codes: _rt::Vec<_rt::String>,
                 /// What later versions define.
                 pub attributes: Attributes,
@@ -239,10 +242,11 @@ pub mod sluicebox {
                 /// Columns that must cross the border, by name. Only they are in the batches of `process`, in this order; all others travel
                 /// past the guest, and are repeated or left out with their rows.
                 pub columns: _rt::Vec<_rt::String>,
-                /// The columns that `process` answers with, as a schema. One that has the name of a column of the input takes its place; a
-                /// new one goes behind all others, in this order. A column that crossed the border and is not answered stays as it was.
+                /// The columns that `process` answers with, as a schema; their names differ. One that has the name of a column of the input takes
+                /// its place, with the type given here; a new one goes behind all others, in this order. A column that crossed the border and is
+                /// not answered stays as it was. All may hold nulls.
                 pub schema: _rt::Vec<u8>,
-                /// Codes that its rejects may have.
+                /// Codes that its rejects may have: at most 256, each `[a-z0-9_]{1,64}`.
                 pub codes: _rt::Vec<_rt::String>,
                 /// What later versions define.
                 pub attributes: Attributes,
@@ -263,7 +267,7 @@ pub mod sluicebox {
             /// What became of a batch.
             #[derive(Clone, PartialEq)]
             pub struct Answer {
-                /// The answered columns: one batch with the schema of the plan. At most 64 MiB.
+                /// The answered columns: one batch with names and types of the plan's schema.
                 pub batch: _rt::Vec<u8>,
                 /// Where each answered row came from.
                 pub origin: Origin,
@@ -1053,7 +1057,7 @@ pub mod exports {
                         context: Context,
                         schema: _rt::Vec<u8>,
                     ) -> ::core::result::Result<TransformPlan, Error>;
-                    /// Transforms a batch of at most 4 MiB that has the columns of the plan.
+                    /// Transforms a batch that has the columns of the plan, bounded as for `batch-validator`. An error concerns the call as a whole.
                     #[allow(async_fn_in_trait)]
                     fn process(
                         batch: _rt::Vec<u8>,

@@ -692,8 +692,8 @@ pub mod exports {
                         context: Context,
                         schema: _rt::Vec<u8>,
                     ) -> ::core::result::Result<ValidatorPlan, Error>;
-                    /// Checks a batch of at most 4 MiB that has the columns of the plan. Answers with what is wrong, all errors of a row; rows without
-                    /// one pass. An error, a trap or a limit concerns the call as a whole.
+                    /// Checks a batch that has the columns of the plan: 4 MiB at most, so a record that takes more is refused without a call; never
+                    /// without a row. Answers with what is wrong, all errors of a row; rows without one pass. An error concerns the call as a whole.
                     #[allow(async_fn_in_trait)]
                     fn process(
                         batch: _rt::Vec<u8>,

@@ -29,7 +29,7 @@ pub mod sluicebox {
             pub enum Kind {
                 /// `boolean`
                 Boolean,
-                /// `integer`: all widths, as 64 bits.
+                /// `integer`: all widths, as 64 bits; what is answered is a column of 64 bits. Unsigned ones of 64 bits are `decimal`.
                 Integer,
                 /// `float`: 64 bits.
                 Float,
@@ -37,13 +37,13 @@ pub mod sluicebox {
                 Text,
                 /// `bytes`
                 Bytes,
-                /// `text`: decimal digits with the column's scale.
+                /// `text`: decimal digits with the column's scale, `-12.30`. Answered digits must fit precision and scale exactly.
                 Decimal,
                 /// `integer`: days since 1970-01-01.
                 Date,
                 /// `integer`: microseconds since 1970-01-01T00:00:00Z.
                 Timestamp,
-                /// `text`: a nested value (struct, list) as JSON.
+                /// `text`: a value of another type (struct, list) as JSON. What is answered is a column of text.
                 Json,
             }
             impl ::core::fmt::Debug for Kind {
@@ -155,7 +155,7 @@ pub mod sluicebox {
             pub struct ValidatorPlan {
                 /// Columns that must cross the border, by name, in this order. Empty asks for the column that names the validator.
                 pub columns: _rt::Vec<_rt::String>,
-                /// Codes that its rejects may have.
+                /// Codes that its rejects may have: at most 256, each `[a-z0-9_]{1,64}`.
                 pub codes: _rt::Vec<_rt::String>,
                 /// What later versions define.
                 pub attributes: Attributes,
@@ -179,7 +179,7 @@ pub mod sluicebox {
                 pub columns: _rt::Vec<_rt::String>,
                 /// The columns that `process` answers with.
                 pub schema: _rt::Vec<Field>,
-                /// Codes that its rejects may have.
+                /// Codes that its rejects may have: at most 256, each `[a-z0-9_]{1,64}`.
                 pub codes: _rt::Vec<_rt::String>,
                 /// What later versions define.
                 pub attributes: Attributes,
@@ -200,7 +200,7 @@ pub mod sluicebox {
             /// What became of the rows.
             #[derive(Clone, PartialEq)]
             pub struct Answer {
-                /// The answered rows: one value for each field of the plan's schema.
+                /// The answered rows: one value for each field of the plan's schema, of its kind or null.
                 pub rows: _rt::Vec<Row>,
                 /// Where each answered row came from.
                 pub origin: Origin,
@@ -1305,7 +1305,7 @@ pub mod exports {
                         context: Context,
                         schema: _rt::Vec<Field>,
                     ) -> ::core::result::Result<TransformPlan, Error>;
-                    /// Transforms rows.
+                    /// Transforms rows; see `batch-transform`.
                     #[allow(async_fn_in_trait)]
                     fn process(
                         rows: _rt::Vec<Row>,

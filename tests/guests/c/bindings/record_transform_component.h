@@ -37,7 +37,8 @@ typedef struct sluicebox_component_types_attributes_t {
   size_t len;
 } sluicebox_component_types_attributes_t;
 
-// Why a call failed as a whole. What is one row's fault is a `reject`, not an error.
+// Why a call failed as a whole. What is one row's fault is a `reject`, not an error: an error is never looked into for guilty rows.
+// Words are withheld as those of a reject are.
 typedef struct sluicebox_component_types_error_t {
   uint8_t tag;
   union {
@@ -73,9 +74,10 @@ typedef struct sluicebox_component_types_reject_t {
   uint32_t   row;
   // Where in the row: `column`, `column.field`, `column[0]`; empty for the row as a whole.
   record_transform_component_string_t   path;
-  // One of the plan's codes: `[a-z0-9_]{1,64}`.
+  // One of the plan's codes. Another one breaks the contract.
   record_transform_component_string_t   code;
-  // Words for a person. Withheld by the host where the call saw a column with a privacy rule.
+  // Words for a person; 4 KiB are kept. Where the call saw a column with a privacy rule the host withholds them, and keeps of the path
+  // only the column.
   record_transform_component_string_t   message;
   // What later versions add.
   sluicebox_component_types_attributes_t   attributes;
@@ -110,7 +112,7 @@ typedef uint8_t sluicebox_component_record_types_kind_t;
 
 // `boolean`
 #define SLUICEBOX_COMPONENT_RECORD_TYPES_KIND_BOOLEAN 0
-// `integer`: all widths, as 64 bits.
+// `integer`: all widths, as 64 bits; what is answered is a column of 64 bits. Unsigned ones of 64 bits are `decimal`.
 #define SLUICEBOX_COMPONENT_RECORD_TYPES_KIND_INTEGER 1
 // `float`: 64 bits.
 #define SLUICEBOX_COMPONENT_RECORD_TYPES_KIND_FLOAT 2
@@ -118,13 +120,13 @@ typedef uint8_t sluicebox_component_record_types_kind_t;
 #define SLUICEBOX_COMPONENT_RECORD_TYPES_KIND_TEXT 3
 // `bytes`
 #define SLUICEBOX_COMPONENT_RECORD_TYPES_KIND_BYTES 4
-// `text`: decimal digits with the column's scale.
+// `text`: decimal digits with the column's scale, `-12.30`. Answered digits must fit precision and scale exactly.
 #define SLUICEBOX_COMPONENT_RECORD_TYPES_KIND_DECIMAL 5
 // `integer`: days since 1970-01-01.
 #define SLUICEBOX_COMPONENT_RECORD_TYPES_KIND_DATE 6
 // `integer`: microseconds since 1970-01-01T00:00:00Z.
 #define SLUICEBOX_COMPONENT_RECORD_TYPES_KIND_TIMESTAMP 7
-// `text`: a nested value (struct, list) as JSON.
+// `text`: a value of another type (struct, list) as JSON. What is answered is a column of text.
 #define SLUICEBOX_COMPONENT_RECORD_TYPES_KIND_JSON 8
 
 // A column.
@@ -184,7 +186,7 @@ typedef struct {
 typedef struct sluicebox_component_record_types_validator_plan_t {
   // Columns that must cross the border, by name, in this order. Empty asks for the column that names the validator.
   record_transform_component_list_string_t   columns;
-  // Codes that its rejects may have.
+  // Codes that its rejects may have: at most 256, each `[a-z0-9_]{1,64}`.
   record_transform_component_list_string_t   codes;
   // What later versions define.
   sluicebox_component_record_types_attributes_t   attributes;
@@ -201,7 +203,7 @@ typedef struct sluicebox_component_record_types_transform_plan_t {
   record_transform_component_list_string_t   columns;
   // The columns that `process` answers with.
   sluicebox_component_record_types_list_field_t   schema;
-  // Codes that its rejects may have.
+  // Codes that its rejects may have: at most 256, each `[a-z0-9_]{1,64}`.
   record_transform_component_list_string_t   codes;
   // What later versions define.
   sluicebox_component_record_types_attributes_t   attributes;
@@ -219,7 +221,7 @@ typedef struct {
 
 // What became of the rows.
 typedef struct sluicebox_component_record_types_answer_t {
-  // The answered rows: one value for each field of the plan's schema.
+  // The answered rows: one value for each field of the plan's schema, of its kind or null.
   sluicebox_component_record_types_list_row_t   rows;
   // Where each answered row came from.
   sluicebox_component_record_types_origin_t   origin;
